@@ -84,7 +84,7 @@ void Reduce(std::vector<Crop>& crops, std::uint32_t side) {
 }
 
 struct BareJpeg::State {
-  static constexpr JDIMENSION kRows = 16;  // handed over at a time
+  static constexpr JDIMENSION kRows = 16;  // rows handed over at a time
   // Aligned rows get non-temporal stores, which are slow when reused.
   static constexpr std::size_t kMisaligned = 16;
 

@@ -21,22 +21,22 @@ struct Crop {
 };
 
 // Reads lines "path left top width height" (the path may contain spaces) from
-// `file` ("-": standard input) and loads the files, each once. Dies with a
-// message when it cannot.
+// `file` ("-": standard input) and loads each file once. If it cannot, prints a
+// message and ends the process.
 std::vector<Crop> LoadCrops(const std::string& file);
 
-// Scales each crop down by 8, 4 or 2: by the largest factor that leaves it as
-// large as `side`.
+// Scales each crop down by 8, 4 or 2. Takes the largest factor that leaves the
+// crop at least as large as `side`.
 void Reduce(std::vector<Crop>& crops, std::uint32_t side);
 
 enum class Output {
-  kWholeImage,  // each row in its own place of a buffer
-  kReusedRow,   // every row over the last one, in a misaligned buffer
+  kWholeImage,  // stores each row at its own place of a buffer
+  kReusedRow,  // stores every row over the previous one, in a misaligned buffer
 };
 
-// The floor: libjpeg-turbo decodes crops, and nothing else runs. Each thread
-// has a BareJpeg of its own, whose decompressor is reused. Crops are not
-// widened, so pixels near their edges may differ from a full decode's.
+// Decodes crops by libjpeg-turbo, and does nothing else. Each thread has a
+// BareJpeg of its own, which reuses its decompressor. Crops are not widened, so
+// pixels near their edges may differ from a full decode's.
 class BareJpeg {
  public:
   BareJpeg();

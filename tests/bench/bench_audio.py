@@ -1,10 +1,11 @@
-"""Windows of 5 s of audio files of a minute, at 44.1 kHz in stereo, and their mel
-spectrograms: against the bare decoder (and bare kissfft) on all cores, and against
-torch's DataLoader over soundfile and torchaudio.
+"""Measures windows of 5 s of audio files, and their mel spectrograms. The files are a
+minute long, in stereo, at 44.1 kHz. The references are the bare decoder (and bare
+kissfft) on all cores, and torch's DataLoader over soundfile and torchaudio.
 
-Ours starts from files in the page cache and hands batches to a trainer that
-touches every page. The bare decoder has the files in memory, and decodes equally
-many windows, at random, too. The first row is the worse of both formats' spectrograms.
+Forebay starts from files in the page cache and hands batches to a trainer that touches
+every page. The bare decoder has the files in memory. It decodes the same number of
+windows, at random places. The first row is of spectrograms, in the format for which the
+ratio is worse.
 """
 
 import json
@@ -26,7 +27,8 @@ BARE = {"flac": "libsndfile", "mp3": "mpg123's decoder in C"}
 
 
 def _floor_rate(folder, frames, mel):
-    """Windows a second of the bare decoder, and of bare transforms, on all cores."""
+    """Returns the windows per second of the bare decoder and transforms on all
+    cores."""
     files = sorted(map(str, folder.iterdir()))
     transforms = [] if mel is None else ["--fft", str(FFT), "--hop", str(HOP)]
     done = subprocess.run(
@@ -37,13 +39,13 @@ def _floor_rate(folder, frames, mel):
 
 
 def _rates(server, folder, frames, mel):
-    """Returns the windows a second of Forebay, of the floor and of torch."""
+    """Returns the windows per second of Forebay, of the bare decoder and of torch."""
     def rate(script, **options):
         found = call(f"audio/{script}", server.environment, path=str(folder),
                      frames=frames, epochs=EPOCHS, mel=mel, **options)
         return found["samples"] / found["seconds"]
 
-    rate("read_clips.py")  # the index is built, the cache filled
+    rate("read_clips.py")  # builds the index and fills the cache
     return in_turns(
         ROUNDS, lambda: rate("read_clips.py"),
         lambda: _floor_rate(folder, frames, mel),
@@ -51,7 +53,8 @@ def _rates(server, folder, frames, mel):
 
 
 def run():
-    """Rows: the worse spectrograms against what is bare, each of them, and torch."""
+    """Returns the rows: the worse spectrograms / bare, then each case / bare, then /
+    torch."""
     sys.path.insert(0, str(FOLDER))
     import clips
     frames = WINDOW_SECONDS * clips.RATE

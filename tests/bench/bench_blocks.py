@@ -1,11 +1,11 @@
-"""Tar shards that nobody has read yet: shuffled in blocks, and in full.
+"""Measures tar shards that nobody has read yet, shuffled in blocks and in full.
 
-Samples of an image's size, whose bytes are all that is wanted of them, lie in
-WebDataset shards: in a bucket (a real fake-gcs-server behind a link that adds
-30 ms to each request and carries 100 MB/s), and on a local disk whose page
-cache has nothing of them. An epoch is read by a daemon that has nothing either:
-with shuffle="block", and with shuffle=True. Beside the samples a second stand
-the requests that the bucket got for each.
+A sample is as large as an image; its bytes are delivered undecoded. The WebDataset
+shards lie in a bucket, and on a local disk with none of them in the page cache. The
+bucket is a real fake-gcs-server behind a link that adds 30 ms to each request and
+carries 100 MB/s. A daemon whose cache is empty reads an epoch with shuffle="block", and
+another one with shuffle=True. The rows give the samples per second, and the number of
+requests for each sample that the bucket got.
 """
 
 import io
@@ -25,7 +25,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cloud"))
 from fake_gcs import FakeGcs, missing  # noqa: E402
 
 ROUNDS = 3
-# FOREBAY_BENCH_SHARDS: a smaller or larger dataset.
+# FOREBAY_BENCH_SHARDS sets the number of shards.
 SHARDS = int(os.environ.get("FOREBAY_BENCH_SHARDS", "12"))
 SHARD_SAMPLES, SAMPLE_BYTES = 900, 46_000
 BUCKET = "shards"
@@ -51,7 +51,7 @@ def _forget(folder):
 
 
 class _Reader:
-    """Reads epochs, each by a daemon of its own; sums up the requests of all."""
+    """Reads each epoch by a new daemon, and sums up the requests of all epochs."""
 
     def __init__(self, place, shuffle, environment=None, before=lambda: None):
         self._uri = f"{place}/*.tar"
@@ -62,7 +62,7 @@ class _Reader:
         self.requests = 0
 
     def rate(self):
-        """Samples a second, of an epoch."""
+        """Returns the samples per second of one epoch."""
         self._before()
         with daemon(CONFIG, self._environment) as server:
             found = call("read_shards.py", server.environment, uri=self._uri,
@@ -73,7 +73,8 @@ class _Reader:
 
 
 def run():
-    """Rows: samples of a bucket, requests for each, samples of a disk."""
+    """Returns the rows: samples from a bucket, requests per sample, samples from a
+    disk."""
     if missing():
         raise RuntimeError(missing())
     home = photos.folder(photos.DEFAULT_COUNT, photos.DEFAULT_SEED).parent

@@ -1,14 +1,14 @@
-"""The cache's hit ratio beside who knows the future, and what a hit costs.
+"""Measures the cache's hit ratio against the best possible one, and the cost of a hit.
 
-The real cache, fed by the real samplers, is replayed in simulated time: loaders
-with seeds of their own read 20,000 samples of one size, and hits are counted
-after the first epoch. Clairvoyant is Belady's algorithm with bypass on the
-recorded trace: nobody can do better.
+The real cache and the real samplers run in simulated time. Loaders with different seeds
+read 20,000 samples of one size, and hits are counted after the first epoch. The
+reference is Belady's algorithm with bypass on the recorded trace, which no cache can
+beat because it knows the future.
 
-Then a real daemon: two jobs that read one dataset at the same time, with room
-for all of it, must read every byte from the disk once. And one job reads files
-that the page cache holds, by a daemon that keeps them in memory and one that
-keeps nothing: what that saves of the daemon's CPU time.
+Then a real daemon runs. Two jobs read one dataset at the same time, and the cache has
+room for all of it: every byte must be read from the disk once. Finally one job reads
+files from the page cache, by a daemon that keeps them in memory and by a daemon that
+keeps nothing. The row compares the CPU times of the two daemons.
 """
 
 import concurrent.futures
@@ -20,21 +20,23 @@ from daemon import ENCODED_ONLY, daemon
 from figures import in_turns, row
 from readers import call, program
 
-# The hit ratio may be so much below the clairvoyant one, and a hit may take so
-# many microseconds.
+# The most by which the hit ratio may be below the clairvoyant one, and the most
+# microseconds that a hit may take.
 MOST_BELOW, MOST_MICROSECONDS = 0.02, 2
 ROUNDS = 3
 
 
 def measured(name):
-    """Runs a program of the folder cache/. Returns the JSON that it prints."""
+    """Runs a program of the folder cache/, and returns the JSON that the program
+    prints."""
     done = subprocess.run([program(f"cache/{name}")], check=True,
                           stdout=subprocess.PIPE)
     return json.loads(done.stdout)
 
 
 def bytes_read_by_two(uri):
-    """Bytes that a daemon reads from the disk for two jobs, two epochs each."""
+    """Returns the bytes that a daemon reads from the disk for two jobs of two epochs
+    each."""
     with daemon(ENCODED_ONLY + 'memory = "50%"\n') as server, \
             concurrent.futures.ThreadPoolExecutor() as pool:
         running = [
@@ -49,8 +51,8 @@ def bytes_read_by_two(uri):
 
 
 def daemon_cpu_of_both(uri):
-    """Microseconds of the daemon's CPU time an image: with all files in its
-    memory, and with none."""
+    """Returns the microseconds of the daemon's CPU time for each image: with all files
+    in its memory, and with none."""
     def cpu(server):
         found = call("read_forebay.py", server.environment, uri=uri,
                      mode="none", daemon_pid=server.pid)
@@ -58,13 +60,13 @@ def daemon_cpu_of_both(uri):
 
     with daemon(ENCODED_ONLY + 'memory = "50%"\n') as keeping, \
             daemon('[cache]\nmemory = "0"\n') as plain:
-        cpu(keeping)  # the index is built, the files are kept
+        cpu(keeping)  # builds the index and fills the cache
         cpu(plain)
         return in_turns(ROUNDS, lambda: cpu(keeping), lambda: cpu(plain))
 
 
 def run():
-    """Rows: the worst case, every case, LRU, bytes read, costs."""
+    """Returns the rows: the worst case, every case, LRU, bytes read, costs."""
     cases = measured("hit_ratio")
     costs = measured("hit_cost")
     worst = min(cases, key=lambda case: case["ours"] / case["clairvoyant"])

@@ -1,8 +1,8 @@
-"""Random access into compressed files against bare zlib or zstd, which inflate the
-same samples from the same access points.
+"""Measures random access into compressed files. The reference is bare zlib or zstd,
+which decompresses the same samples from the same access points.
 
-The file is in the page cache, and nothing is kept of what was inflated. The first
-row is the worst of the containers.
+The file is in the page cache, and no decompressed bytes are kept. The first row is the
+container with the worst ratio.
 """
 
 import json
@@ -21,7 +21,7 @@ NOTHING_KEPT = '[cache]\nmemory = "0"\n'
 
 
 def _rates(server, path, ranges, **ours):
-    """Returns the samples a second of Forebay and of the bare library."""
+    """Returns the samples per second of Forebay and of the bare library."""
     search = {"PYTHONPATH": f"{server.environment['PYTHONPATH']}:{FOLDER}"}
     environment = dict(server.environment, **search)
     random.Random(1).shuffle(ranges)
@@ -40,12 +40,12 @@ def _rates(server, path, ranges, **ours):
         found = json.loads(said.stdout)
         return found["samples"] / found["seconds"]
 
-    forebay()  # the index is built
+    forebay()  # builds the index
     return in_turns(ROUNDS, forebay, bare)
 
 
 def run():
-    """Rows: the worst container, and each of them."""
+    """Returns the rows: the worst container, then each container."""
     sys.path.insert(0, str(FOLDER))
     import compressed
     with daemon(NOTHING_KEPT) as server:

@@ -1,14 +1,15 @@
-"""Four loaders in coordinated order, beside the same in exact order.
+"""Measures four loaders in coordinated order against the same loaders in exact order.
 
-Each has a seed, a crop and a batch size of its own; the second, third and
-fourth join when the first has read 20, 37 and 61% of its first epoch; each runs
-four epochs. The cache has room for all that is read, and for a tenth of what
-that takes decoded; in exact order, it keeps nothing decoded, so that each image
-delivered is one decoded. All read at equal speeds, which exact order could just
-hold; as fast as each can; and at unequal speeds: 1, .8, .5 and .3 of that.
+Each loader has its own seed, crop and batch size, and runs four epochs. The second,
+third and fourth join when the first has read 20, 37 and 61% of its first epoch. The
+cache has room for all encoded images, and for a tenth of all decoded ones. In exact
+order the cache keeps no decoded images, so each delivered image is decoded once. The
+loaders read at three settings of speed: at equal speeds that exact order can just hold,
+as fast as each can, and at unequal speeds (1, .8, .5 and .3 of the first).
 
-A decode is one of encoded bytes; the CPU time is the daemon's. The dependence
-of successive epochs is the rank correlation of the samples' places.
+A decode is the decoding of one image from its encoded bytes. The CPU time is the
+daemon's. The dependence of successive epochs is the rank correlation of the samples'
+positions in them.
 """
 
 import contextlib
@@ -24,17 +25,17 @@ from figures import row
 from readers import FOLDER, call
 
 JOINS = (0.20, 0.37, 0.61)
-LOADERS = ((224, 32), (192, 24), (160, 48), (224, 16))  # crop, batch
+LOADERS = ((224, 32), (192, 24), (160, 48), (224, 16))  # crop in pixels, batch size
 EPOCHS = 4
 SPEEDS = (1, 0.8, 0.5, 0.3)
-_ENTRY = 4096  # bytes that an image takes in the cache besides, at most
+_ENTRY = 4096  # bytes that the cache needs for an image besides its content, at most
 PART = 0.1
 # The limits that the bench must show.
 MOST_DECODES, MOST_SPEARMAN, LEAST_GAIN = 0.30, 0.5, 1.4
 
 
 class _Reader:
-    """A process of read_in_concert.py, which has opened its loader."""
+    """A process of read_in_concert.py, which opens its loader at its start."""
 
     def __init__(self, server, **options):
         self._process = subprocess.Popen(
@@ -46,38 +47,37 @@ class _Reader:
         self.expect("ready")
 
     def expect(self, word):
-        """Waits for the process's next line, which must be `line`."""
+        """Waits for the process's next line, which must be `word`."""
         said = self._process.stdout.readline().strip()
         if said != word:
             raise RuntimeError(f"a reader said {said!r}, not {word!r} (above)")
 
     def go(self):
-        """Lets the process begin."""
+        """Lets the process begin to read."""
         self._process.stdin.write("go\n")
         self._process.stdin.flush()
 
     def result(self):
-        """Waits until the process has ended; returns its last line."""
+        """Waits until the process has ended, and returns its last line."""
         found = json.loads(self._process.stdout.readline())
         self._process.wait()
         return found
 
     def close(self):
-        """Ends the process, whatever it does."""
+        """Ends the process, whatever it is doing."""
         stop(self._process)
         self._process.stdin.close()
         self._process.stdout.close()
 
 
 def _encoded_bytes(uri):
-    """Returns the bytes that the cache needs for all images as they are
-    read."""
+    """Returns the bytes that the cache needs for all images in encoded form."""
     return sum(_ENTRY + path.stat().st_size
                for path in pathlib.Path(uri).glob("*/*"))
 
 
 def _decoded_bytes(uri):
-    """Returns the bytes of all images as pixels."""
+    """Returns the bytes of all images in decoded form."""
     total = 0
     for path in pathlib.Path(uri).glob("*/*"):
         with PIL.Image.open(path) as image:
@@ -86,15 +86,15 @@ def _decoded_bytes(uri):
 
 
 def _concert(uri, images, order, keeps_decoded, rates=(0, 0, 0, 0)):
-    """All four; what they had together: images a second, decodes an image,
-    microseconds of CPU an image, and the highest rank correlation."""
+    """Runs the four loaders. Returns a dict: images per second of all together, decodes
+    per image, microseconds of CPU time per image, and the highest rank correlation."""
     room = int(_decoded_bytes(uri) * PART)
     config = (f'[cache]\nmemory = "{(room + _encoded_bytes(uri)) >> 20}MiB"\n'
               f'decoded = "{room >> 20}MiB"\n' if keeps_decoded else
               f'[cache]\nmemory = "{_encoded_bytes(uri) >> 20}MiB"\n'
               'decoded = "off"\n')
     with daemon(config) as server, contextlib.ExitStack() as stack:
-        # The index is built.
+        # This call builds the index.
         call("read_forebay.py", server.environment, uri=uri, mode="none",
              first_batch_only=True)
         readers = []
@@ -122,7 +122,8 @@ def _concert(uri, images, order, keeps_decoded, rates=(0, 0, 0, 0)):
 
 
 def run():
-    """Rows: by speeds; decodes first, then correlation, aggregates, CPU."""
+    """Returns the rows of each setting: decodes first, then correlation, images, CPU
+    time."""
     count = int(os.environ.get("FOREBAY_BENCH_IMAGES", photos.DEFAULT_COUNT))
     uri = str(photos.make(count))
     plain = _concert(uri, count, "exact", False)

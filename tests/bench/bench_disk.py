@@ -1,9 +1,9 @@
-"""Random cold reads of the local source against fio's.
+"""Measures random cold reads of the daemon's local source against those of fio.
 
-Both read ranges of 100 KiB, anywhere in the same files, past the page cache,
-through io_uring with the same number of reads under way, on the same disk.
-fio: one thread, direct, registered buffers and files, batches of reads. Ours
-opens, checks and closes the file at each read.
+Both read ranges of 100 KiB at random places of the same files, on the same disk. Both
+bypass the page cache, use io_uring, and have the same number of reads in flight. fio
+uses one thread, registered buffers and files, and submits reads in groups. The local
+source opens, checks and closes the file at each read.
 """
 
 import json
@@ -19,12 +19,13 @@ from readers import program
 ROUNDS = 6
 BLOCK, DEPTH, SECONDS = 100 << 10, 64, 4
 FILES, FILE_BYTES = 8, 256 << 20
-# The CPU time that ours may take for a read in addition to fio's.
+# The CPU time, in microseconds, that the local source may take for a read in addition
+# to fio's.
 CPU_ALLOWANCE = 5.0
 
 
 def _write(folder):
-    """Files of random bytes: no file system shortens them."""
+    """Writes files of random bytes, which no file system can compress."""
     chunk = os.urandom(16 << 20)
     paths = [folder / f"file-{number}" for number in range(FILES)]
     for path in paths:
@@ -66,7 +67,7 @@ def _fio(paths):
 
 
 def run():
-    """Rows: reads a second, then CPU time a read."""
+    """Returns the rows: reads per second, then CPU time per read."""
     folder = photos.folder(photos.DEFAULT_COUNT, photos.DEFAULT_SEED).parent
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as temporary:

@@ -1,15 +1,15 @@
-"""Whether jobs get what is due to them when they want more than there is.
+"""Measures whether each job gets its due share when the jobs want more than there is.
 
-A source: the daemon's scheduler in front of its local source, which reads real
-photographs but is throttled. The CPU: a real daemon whose decoding may take
-three quarters of the cores, so that its trainers, a process each, which take
-batches and do nothing with them, have the rest and are never what is waited
-for; all that a trainer gets is decoded for it alone.
+The case "source": the daemon's scheduler stands before its local source, which reads
+real photographs but is throttled. The case "CPU": a real daemon may decode on three
+quarters of the cores. Its trainers, a process each, have the other cores; they take
+batches and do nothing with them, so nobody waits for a trainer. No job can use images
+that were decoded for another.
 
-Each of N jobs that all want more is due its weight's part. When one stops, the
-others are due all. A light job, which wants 5% of what there is, is due its
-batches in time whatever a greedy one does: at the 99th percentile it may wait
-twice as long as alone or, if that is more, 5% of its step.
+Each of several jobs that all want more is due a share in proportion to its weight. When
+one job stops, the others are due everything. A light job wants 5% of what there is,
+beside a greedy job. At the 99th percentile the light job may wait twice as long as
+alone, or 5% of its step if that is longer.
 """
 
 import contextlib
@@ -45,16 +45,16 @@ class Trainer:
             raise RuntimeError(f"trainer {options['name']} failed (above)")
 
     def signal(self, number):
-        """Sends the process a signal."""
+        """Sends the signal `number` to the process."""
         self._process.send_signal(number)
 
     def waits(self):
-        """Ends the process; returns the seconds that it waited for each batch."""
+        """Ends the process, and returns the seconds that it waited for each batch."""
         found, _ = self._process.communicate("enough\n", timeout=60)
         return json.loads(found)
 
     def close(self):
-        """Ends the process, whatever it does."""
+        """Ends the process, whatever it is doing."""
         self.signal(signal.SIGCONT)
         stop(self._process)
         self._process.stdin.close()
@@ -63,7 +63,7 @@ class Trainer:
 
 @contextlib.contextmanager
 def trainer(server, uri, name, weight=1, batch=BATCH, step=0):
-    """A Trainer, for as long as a `with` block lasts."""
+    """Starts a Trainer, and closes it at the end of the `with` block."""
     started = Trainer(server, uri=uri, name=name, weight=weight,
                       batch_size=batch, step=step, depth=DEPTH)
     try:
@@ -73,7 +73,8 @@ def trainer(server, uri, name, weight=1, batch=BATCH, step=0):
 
 
 def _counted(server):
-    """CPU time and images of each job so far, and when."""
+    """Returns the CPU time and the images of each job so far, and the time of
+    counting."""
     listed = json.loads(server.ctl("jobs", "--json"))
     found = {}
     for job in listed["jobs"]:
@@ -85,7 +86,7 @@ def _counted(server):
 
 
 def _rates(server):
-    """Returns the CPUs and the images a second of each job over SECONDS."""
+    """Returns the CPUs that each job uses and its images per second, over SECONDS."""
     time.sleep(WARM_SECONDS)
     before, began = _counted(server)
     time.sleep(SECONDS)
@@ -101,8 +102,7 @@ def _percentile(waits):
 
 
 def _cpu(uri):
-    """Returns the same figures of the CPU as `source_shares` does of a
-    source."""
+    """Returns the same figures for the CPU as `source_shares` does for a source."""
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(daemon(CPU_LIMIT))
         for weight in WEIGHTS:
@@ -137,7 +137,7 @@ def _source(uri):
 
 
 def _shares(what, found):
-    """Rows: each job's share beside what is due to it."""
+    """Returns the rows: each job's share / the share that it is due."""
     total = sum(found["rates"].values())
     return [row("fairness", f"{what}: share of weight {weight} / due",
                 found["rates"][str(weight)] / total, weight / sum(WEIGHTS),
@@ -146,7 +146,7 @@ def _shares(what, found):
 
 
 def _rest(what, unit, found):
-    """Rows: an idle job, and a light one beside a greedy one."""
+    """Returns the rows: an idle job, and a light job beside a greedy one."""
     allowed = max(2 * found["wait_alone_s"], WAIT_PART * found["step_s"])
     return [
         row("fairness", f"{what}: two jobs, one idle / all three",
@@ -158,9 +158,9 @@ def _rest(what, unit, found):
 
 
 def run():
-    """Rows: the smallest share / due of all, then all."""
+    """Returns the rows: the smallest of all shares / due, then all rows."""
     uri = str(photos.make())
-    for folder, _, names in os.walk(uri):  # into the page cache
+    for folder, _, names in os.walk(uri):  # brings the files into the page cache
         for name in names:
             with open(os.path.join(folder, name), "rb") as file:
                 file.read()

@@ -1,4 +1,4 @@
-"""From DataLoader(...) to the first batch, with 100,000 files."""
+"""Measures the time from DataLoader(...) to the first batch, with 100,000 files."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ FILES, ROUNDS, LIMIT = 100_000, 5, 0.3
 
 
 def many_files():
-    """A folder of 100,000 images: hard links to the photographs."""
+    """Returns a folder of 100,000 images, which are hard links to the photographs."""
     source = photos.make()
     target = source.with_name(f"{source.name}-links-{FILES}")
     marker = target / ".complete"
@@ -32,7 +32,7 @@ def many_files():
 
 
 def run():
-    """Rows: against the promise, against torch."""
+    """Returns the rows: against the required time, then against torch."""
     uri = str(many_files())
     with daemon() as server:
         def forebay():

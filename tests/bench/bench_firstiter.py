@@ -1,5 +1,6 @@
-"""From iter() to the first batch of dataset objects that hold much: a memmap and an
-array of 2 GiB, and 10,000 images' annotations. Nothing of them is read or copied."""
+"""Measures the time from iter() to the first batch, for dataset objects that hold much:
+a memmap of 2 GiB, an array of 2 GiB, and the annotations of 10,000 images. None of this
+content is read or copied."""
 
 import statistics
 
@@ -8,11 +9,14 @@ from figures import row
 from readers import call
 from read_large_object import HELD
 
-ALLOWED_BYTES = 64 << 20  # of the trainer's memory that change, as by reference counts
+# The most bytes of the trainer's memory that may change, for example by changed
+# reference counts.
+ALLOWED_BYTES = 64 << 20
 
 
 def run():
-    """Rows: against torch, and the memory that it takes."""
+    """Returns the rows: time against torch's, and the memory that the first batch
+    takes."""
     rows = []
     with daemon() as server:
         for held in HELD:

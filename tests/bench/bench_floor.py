@@ -1,9 +1,11 @@
-"""Images a second of one job against bare libjpeg-turbo on the same crops.
+"""Measures the images per second of one job against bare libjpeg-turbo on the same
+crops.
 
-The floor is libjpeg-turbo alone: the very crops that the job will decode, not
-widened, encoded bytes in memory, one decompressor a core, the faster of its
-two ways to write rows. Ours starts from files (in the page cache), resizes,
-flips, normalises, and hands the batches to a trainer that touches every page.
+The floor is libjpeg-turbo alone, with one decompressor for each core. It decodes from
+memory exactly the crops that the job will decode, without the margins that Forebay
+adds. The faster of its two ways to write rows counts. Forebay starts from files in the
+page cache, resizes, flips and normalises, and hands the batches to a trainer that
+touches every page.
 """
 
 import json
@@ -20,7 +22,7 @@ SEED, EPOCH = 0, 0
 
 
 def floor_rate(crops):
-    """Images per second of the bare decoder on all cores."""
+    """Returns the images per second of the bare decoder on all cores."""
     done = subprocess.run(
         [program("jpeg_floor"), "--threads", str(CORES), "--passes", "1"],
         input=crops, check=True, stdout=subprocess.PIPE)
@@ -29,7 +31,7 @@ def floor_rate(crops):
 
 
 def run():
-    """Rows: ours / floor for float32, then for uint8."""
+    """Returns the rows: Forebay / floor for float32, then for uint8."""
     uri = str(photos.make())
     crops = subprocess.run(
         [program("print_crops"), uri, str(SEED), str(EPOCH)], check=True,
@@ -40,7 +42,7 @@ def run():
                          dtype=dtype, seed=SEED)
             return found["images"] / found["seconds"]
 
-        rate("float32")  # the index is built, the files are cached
+        rate("float32")  # builds the index and fills the cache
         floor, float32, uint8 = in_turns(
             ROUNDS, lambda: floor_rate(crops), lambda: rate("float32"),
             lambda: rate("uint8"))

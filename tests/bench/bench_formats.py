@@ -1,7 +1,9 @@
-"""Containers against torch's DataLoader over their own readers, on the same files.
+"""Measures containers against torch's DataLoader over the containers' own readers, on
+the same files.
 
-From iter() to the last batch, shuffled, files in the page cache. Every photograph
-is decoded in each epoch. The first row is the worst container of photographs.
+The time is from iter() to the last batch. The epoch is shuffled, and the files are in
+the page cache. Every photograph is decoded in each epoch. The first row is the
+container of photographs with the worst ratio.
 """
 
 import pathlib
@@ -16,7 +18,7 @@ ROUNDS = 3
 
 
 def _rates(server, container, path, **ours):
-    """Returns the samples a second of Forebay and of torch."""
+    """Returns the samples per second of Forebay and of torch."""
     search = {"PYTHONPATH": f"{server.environment['PYTHONPATH']}:{FOLDER}"}
     environment = dict(server.environment, **search)
 
@@ -29,12 +31,13 @@ def _rates(server, container, path, **ours):
                      path=path, workers=CORES)
         return found["samples"] / found["seconds"]
 
-    forebay()  # the index is built, the cache filled
+    forebay()  # builds the index and fills the cache
     return in_turns(ROUNDS, forebay, torch)
 
 
 def run():
-    """Rows: the worst container of photographs, each of them, and arrays."""
+    """Returns the rows: the worst container of photographs, each of them, and
+    arrays."""
     sys.path.insert(0, str(FOLDER))
     import containers
     against = f"torch, num_workers={CORES}"

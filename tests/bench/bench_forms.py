@@ -1,11 +1,10 @@
-"""Measures how much decoding is shared by loaders that have only their images
-in common.
+"""Measures how much decoding is shared by loaders that read the same images in
+different forms.
 
-Two and four loaders at once over one dataset of real photographs, each with a
-seed, a size of crop and of batch of its own, by a daemon that keeps images
-decoded too and by one that keeps what was read alone. The cache has room for
-all images decoded, or for half of them. A decode is one of encoded bytes; the
-CPU time is the daemon's.
+Two or four loaders read a dataset of real photographs at once. Each has its own seed,
+crop size and batch size. One daemon keeps decoded images, too; another keeps only the
+files' bytes. The cache has room for all decoded images, or for half of them. A decode
+is the decoding of one image from its encoded bytes; the CPU time is the daemon's.
 """
 
 import concurrent.futures
@@ -16,8 +15,8 @@ from figures import row
 from readers import call
 
 IMAGES, EPOCHS, ROUNDS = 1000, 4, 2
-LOADERS = ((224, 64), (192, 48), (160, 100), (256, 32))  # crop, batch
-# Bytes of an image of the dataset, decoded, on average, and a little more.
+LOADERS = ((224, 64), (192, 48), (160, 100), (256, 32))  # crop in pixels, batch size
+# The average size in bytes of a decoded image of the dataset, rounded up.
 DECODED = 640_000
 
 
@@ -27,10 +26,11 @@ def _config(room, decoded):
 
 
 def _together(uri, loaders, room, decoded):
-    """Images a second, decodes and microseconds of CPU an image."""
+    """Returns images per second, decodes per image, and microseconds of CPU per
+    image."""
     with daemon(_config(room, decoded)) as server, \
             concurrent.futures.ThreadPoolExecutor() as pool:
-        # The index is built, and files are where they will be.
+        # This call builds the index and fills the cache.
         call("read_forebay.py", server.environment, uri=uri, mode="none",
              first_batch_only=True)
         running = [
@@ -45,7 +45,8 @@ def _together(uri, loaders, room, decoded):
     return (images / max(each["seconds"] for each in found),
             sum(int(each["stats"]["samples_decoded"])
                 for each in found) / images,
-            # Each loader has the daemon's counts while it read; the longest one, all.
+            # Each loader counts the daemon's CPU time while it reads. The slowest
+            # loader's count covers the whole run.
             max(each["daemon_cpu_nanos"] for each in found) / images / 1e3)
 
 
@@ -54,7 +55,8 @@ def _median(values):
 
 
 def _both(uri, loaders, room):
-    """Medians of what _together measures, with forms and without, in turns."""
+    """Returns the medians of _together's figures: with decoded images kept, and
+    without."""
     found = {"auto": [], "off": []}
     for turn in range(ROUNDS):
         for decoded in ("auto", "off")[::1 if turn % 2 == 0 else -1]:
@@ -64,7 +66,7 @@ def _both(uri, loaders, room):
 
 
 def run():
-    """Rows: aggregates, decodes and CPU time, by loaders and room."""
+    """Returns the rows: images, decodes and CPU time, by number of loaders and room."""
     uri = str(photos.make(IMAGES))
     rows = []
     for loaders in (4, 2):

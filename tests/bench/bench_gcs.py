@@ -1,6 +1,6 @@
-"""Cloud Storage behind a slow link against libcurl alone: see far_buckets.py.
+"""Measures Cloud Storage behind a slow link against libcurl alone: see far_buckets.py.
 
-A real fake-gcs-server holds objects of an image's size.
+The objects, each as large as an image, lie on a real fake-gcs-server.
 """
 
 import os
@@ -24,7 +24,7 @@ def _fill(folder):
 
 
 def run():
-    """Rows: see measure()."""
+    """Returns the rows of far_buckets.measure."""
     if missing():
         raise RuntimeError(missing())
     with tempfile.TemporaryDirectory() as temporary:

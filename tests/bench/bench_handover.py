@@ -1,10 +1,10 @@
-"""Measures the cost of handing a batch over, apart from making it.
+"""Measures the cost of handing a batch over, without the cost of making it.
 
-The daemon counts the CPU time of its reading (in all; finding bytes in memory is
-a part of it) and of its decoding and transforming (by loader). All else that it
-and the trainer use between the first and the last batch (page faults included)
-is hand-over. The trainer touches every page; what its loop
-costs with ordinary memory is measured in the same process and is not hand-over.
+The daemon counts its CPU time for reading, and for each loader's decoding and
+transforming. Finding bytes in memory is a part of reading. All other CPU time of the
+daemon and the trainer between the first and the last batch is hand-over, page faults
+included. The trainer touches every page. What its loop costs with ordinary memory is
+measured in the same process, and is not hand-over.
 """
 
 import json
@@ -20,7 +20,8 @@ ROUNDS, EPOCHS, BATCH = 5, 2, 64
 
 
 def measure(server, uri, mode):
-    """CPU microseconds a batch: (hand-over, making, reading in that)."""
+    """Returns microseconds of CPU per batch: hand-over, making, and the reading in
+    it."""
     found = call("read_forebay.py", server.environment, uri=uri, mode=mode,
                  batch_size=BATCH, epochs=EPOCHS, skip_epochs=1,
                  daemon_pid=server.pid)
@@ -34,7 +35,8 @@ def measure(server, uri, mode):
 
 
 def wakes():
-    """Microseconds: (the ready ring's wake, a bare futex wake)."""
+    """Returns microseconds: the wake by the ready ring, and the wake by a bare
+    futex."""
     done = subprocess.run([program("wake/wake")], check=True,
                           stdout=subprocess.PIPE)
     found = json.loads(done.stdout)
@@ -42,8 +44,8 @@ def wakes():
 
 
 def run():
-    """Rows: trainers that read, only take, and write in place; what finding
-    the bytes in memory takes; the wake."""
+    """Returns the rows: trainers that read, that only take, and that write in place;
+    the cost of finding the bytes in memory; the wake."""
     uri = str(photos.make())
     makings, hits = [], []
     with daemon(ENCODED_ONLY) as server:

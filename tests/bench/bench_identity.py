@@ -1,8 +1,8 @@
-"""The same seed gives the same bytes, whoever computes them.
+"""Checks that the same seed gives the same bytes, whatever computes them.
 
-Every vector width that this CPU has, and every code path of libjpeg-turbo and
-the C library that an older CPU would take, with several worker counts, each in
-a daemon of its own.
+The bench tries every vector width of this CPU, and every code path that libjpeg-turbo
+and the C library would take on an older CPU. Each runs with several worker counts, in a
+daemon of its own.
 """
 
 import json
@@ -22,12 +22,12 @@ OLDER = [{"JSIMD_FORCEAVX2": "1"}, {"JSIMD_FORCESSE2": "1"},
          {"JSIMD_FORCENONE": "1"},
          {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA,-ERMS"}]
 WORKERS = sorted({1, 2, 8, CORES})
-DTYPES = ("float32", "uint8")  # with every worker count
-SMALL_DTYPES = ("float16", "bfloat16")  # with every width
+DTYPES = ("float32", "uint8")  # measured with every worker count
+SMALL_DTYPES = ("float16", "bfloat16")  # measured with every width
 
 
 def _digests(uri, dtypes, cpu, environment=None):
-    """Returns the SIMD target of the daemon, and the set of (dtype, digest)."""
+    """Returns the daemon's SIMD target, and the set of (dtype, digest)."""
     with daemon("[cpu]\n" + cpu, environment) as server:
         used = json.loads(server.ctl("status", "--json"))["simd_target"]
         return used.lower(), {
@@ -37,7 +37,8 @@ def _digests(uri, dtypes, cpu, environment=None):
 
 
 def run():
-    """Rows: distinct digests of each dtype; how many widths were tried.
+    """Returns the rows: the number of distinct digests of each dtype, and of widths
+    tried.
 
     The row of a dtype names its digests, so that versions can be compared.
     """

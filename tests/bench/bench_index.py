@@ -1,5 +1,6 @@
-"""Indexes of ten million small samples: bytes on disk, and how long a dataset takes
-to open that was opened before, by this daemon or by one that has ended since."""
+"""Measures the indexes of ten million small samples: their bytes on disk, and the time
+to open a dataset again. The first opening was by the same daemon, or by one that has
+ended since."""
 
 import mmap
 import pathlib
@@ -15,15 +16,15 @@ from readers import call
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "formats"
 COUNT = 10_000_000
-MOST_BYTES = 24  # a sample
+MOST_BYTES = 24  # for each sample
 MOST_SECONDS = 0.3
 ROUNDS = 3
-ROWS = 5  # of a container
+ROWS = 5  # rows for each container
 
 
 def _touch(size):
-    """Returns the seconds in which one thread touches so many bytes of new memory,
-    which an index cannot do without."""
+    """Returns the seconds that one thread needs to touch `size` bytes of new memory. No
+    index can be loaded faster."""
     begin = time.monotonic()
     with mmap.mmap(-1, size) as memory:
         memory.madvise(mmap.MADV_HUGEPAGE)
@@ -68,7 +69,7 @@ def _measure(name, path, key_bytes):
 
 
 def run():
-    """Rows: the slowest to open again, then each container."""
+    """Returns the rows: the slowest second opening, then each container."""
     sys.path.insert(0, str(FOLDER))
     import many_samples
     rows = []

@@ -1,10 +1,10 @@
-"""Whether one job's stall stays its own: trainers beside faults of others.
+"""Measures whether a fault of one job slows other jobs down.
 
-Each case has a fault that comes and goes, and victims that need nothing of what
-hangs: one that opens datasets, one whose photographs are cached, one whose are not,
-one with workers of its own code. Each victim is measured in turns with the fault
-and without, and what it gets is compared with what it got before. $FOREBAY_BENCH_CASES
-names some of the cases, by parts of their names.
+Each case has a fault that comes and goes, and victims that use nothing of what hangs.
+The victims are jobs that open datasets, that read cached photographs, that read
+uncached photographs, and that run workers of their own code. Each victim is measured in
+turns with and without the fault, and the two rates are compared. $FOREBAY_BENCH_CASES
+selects the cases whose names contain one of its texts.
 """
 
 import contextlib
@@ -22,9 +22,9 @@ from isolation.victims import Victim, percentile
 
 ROUNDS = 5
 BAR = 0.90
-OPENING_BAR = 2.0  # times its time alone
-WAIT_BAR = 20.0  # ms above alone
-# Jobs and batches of the faults of mounts.
+OPENING_BAR = 2.0  # an opening may take this many times its time alone
+WAIT_BAR = 20.0  # a p99 wait may be this many ms above the one alone
+# The number of jobs and the batch size of the faults of mounts.
 LOADS = {"a batch of 256": (1, 256), "eight jobs": (8, 32)}
 
 # Each case's fault, and the arguments of its constructor.
@@ -53,7 +53,7 @@ CASES.update({
 
 
 class Case:
-    """A fault, its victims and their rates."""
+    """A case: a fault, its victims and their rates."""
 
     def __init__(self, name, data):
         self.name = name
@@ -61,9 +61,12 @@ class Case:
         self._fault = self._server = self._stack = None
         self._victims, self._units = {}, {}
         self.contends, self._due = False, None
-        self.rates = {}  # (victim, whether beside the fault): a rate a turn
+        # Key: (victim, whether the fault was present). Value: a list of one rate for
+        # each turn.
+        self.rates = {}
         self.needs = []  # CPUs that a light victim took in each turn alone
-        self.waits, self.times = {}, {}  # likewise: seconds
+        # The seconds of each turn, by the same keys.
+        self.waits, self.times = {}, {}
 
     def run(self):
         """Measures all victims in turns."""
@@ -81,7 +84,7 @@ class Case:
         self._fault = fault
         self._server = self._stack.enter_context(
             daemon(fault.config, fault.environment))
-        # The fault ends before the daemon, which could not end while a mount hangs.
+        # The fault must end first, because the daemon cannot end while a mount hangs.
         self._stack.callback(fault.close)
         self.contends = fault.contends
         self._due = fault.due() if fault.contends else None
@@ -124,15 +127,15 @@ class Case:
             self._stop()
         else:
             if self._hung() > hung:
-                self._stop()  # so that the next turn finds everything in order
+                self._stop()  # the next turn starts everything anew
 
     def _hung(self):
         return sum(victim.hung for victim in self._victims.values())
 
     def rows(self):
-        """Rows: each victim beside the fault / alone. Beside jobs that want as much
-        CPU as they get, only a light one is due what it had, and no more than its
-        part."""
+        """Returns the rows: each victim's rate beside the fault / alone. If the other
+        jobs take all the CPU that they get, only the light victim is measured. That one
+        is due its rate alone, but at most its share of the CPU."""
         found = []
         for name, unit in self._units.items():
             due, what = 1.0, "alone"
@@ -155,7 +158,7 @@ def chosen():
 
 
 def run():
-    """Rows: the worst victim, then all; openings; waits."""
+    """Returns the rows: the worst victim, all victims, openings, waits."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     rows, openings, waits = [], [], []
     with Data() as data:
@@ -179,8 +182,8 @@ def run():
 
 
 def _over_all(rows):
-    """Rows: the median of what a victim got beside all faults / what it got alone.
-    The noise of single cases, as "nothing" shows it, is not in there."""
+    """Returns the rows: the median of a victim's rates beside all faults / alone. The
+    median averages out the noise of single cases, which the case "nothing" shows."""
     ratios = {}
     for each in rows:
         victim = each["metric"].partition(": ")[2].partition(" / ")[0]
@@ -191,7 +194,7 @@ def _over_all(rows):
 
 
 def _openings(case):
-    """A row: the time of an opening / what it may be."""
+    """Returns the row: the time of an opening / the time allowed."""
     if ("open", True) not in case.times:
         return []
     alone = statistics.median(case.times["open", False])
@@ -201,7 +204,8 @@ def _openings(case):
 
 
 def _waits(case):
-    """Rows: the waits of a light job above those alone / what they may be."""
+    """Returns the rows: how much longer a light job waits than alone / the time
+    allowed."""
     if ("light", True) not in case.waits:
         return []
     alone, beside = (case.waits["light", each] for each in (False, True))

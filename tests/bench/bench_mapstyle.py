@@ -1,8 +1,8 @@
-"""A torch DataLoader over forebay.Dataset against one over torchvision's
-ImageFolder: the same files, resized; crop and flip in Python, in the workers.
+"""Measures a torch DataLoader over forebay.Dataset against one over torchvision's
+ImageFolder. Both resize the same files; crop and flip are Python code in the workers.
 
-From iter() to the last batch, files in the page cache. Two jobs at once read
-the same files; their images count together.
+The time is from iter() to the last batch, and the files are in the page cache. When two
+jobs read the same files at once, their images are added up.
 """
 
 import concurrent.futures
@@ -16,7 +16,8 @@ ROUNDS = 3
 
 
 def run():
-    """Rows: one job, batches fetched at once and samples singly; two jobs."""
+    """Returns the rows: one job that fetches batches at once, one that fetches single
+    samples; two jobs."""
     uri = str(photos.make())
     with daemon() as server:
         def epoch(how):
@@ -33,7 +34,7 @@ def run():
             return (sum(one["images"] for one in found) /
                     max(one["seconds"] for one in found))
 
-        one("batched")  # the index is built, the files are cached
+        one("batched")  # builds the index and fills the cache
         batched, single, theirs, both, both_theirs = in_turns(
             ROUNDS, lambda: one("batched"), lambda: one("single"),
             lambda: one("torchvision"), lambda: two("batched"),

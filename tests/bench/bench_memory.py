@@ -1,8 +1,9 @@
-"""Memory over many epochs, and what the daemon needs besides batches.
+"""Measures memory over many epochs, and the memory that the daemon needs besides
+batches.
 
-Spare buffers, and a cache that holds a part of the dataset, fill up in the first
-epochs. From then on memory should stay: the means of two spans of epochs, far
-apart, are compared.
+In the first epochs, spare buffers fill up, and so does a cache that holds a part of the
+dataset. After that, memory should not grow: the bench compares the means of two spans
+of epochs that lie far apart.
 """
 
 import statistics
@@ -14,18 +15,18 @@ from readers import call
 
 WARM, SHORT, EPOCHS = 2, 12, 40  # epochs
 EARLY, LATE = slice(10, 20), slice(30, 40)
-APART = 20  # epochs from one span to the other
+APART = 20  # epochs between the starts of the two spans
 LIMIT, MB = 150e6, 1e6
 CACHE_MIB = 64
 
 
 def spans(values):
-    """Means of bytes: (late, early)."""
+    """Returns the means of the late and of the early span, in bytes."""
     return statistics.mean(values[LATE]), statistics.mean(values[EARLY])
 
 
 def run():
-    """Rows: whether daemon and trainer grow, the daemon's size."""
+    """Returns the rows: the growth of daemon and trainer, and the daemon's size."""
     uri = str(photos.make())
     with daemon(f'[cache]\nmemory = "{CACHE_MIB}MiB"\n') as server:
         found = call("read_forebay.py", server.environment, uri=uri,

@@ -1,7 +1,8 @@
-"""A stock training script's data time, before and after one line was changed.
+"""Measures the data time of a stock training script before and after one line is
+changed.
 
-Data time is what the script itself shows: how long it waits for each batch. It
-trains a small network on the cores that load the data, too.
+Data time is what the script itself reports: how long it waits for each batch. The
+script trains a small network on the same cores that load the data.
 """
 
 import pathlib
@@ -25,8 +26,8 @@ def train(script, data, environment):
     """Runs one epoch.
 
     Returns:
-      Images a second of the time in which it waited for training data, and of
-      the epoch.
+      Images per second of the time in which the script waits for data, and of the
+      epoch.
     """
     done = subprocess.run(
         ["/usr/bin/python3", "-W", "ignore", str(script), str(data), "--epochs",
@@ -45,14 +46,16 @@ def train(script, data, environment):
 
 
 def run():
-    """Rows: images a second of data time, and of all time, ours / torch's."""
+    """Returns the rows: images per second of data time and of the epoch, Forebay /
+    torch."""
     with tempfile.TemporaryDirectory() as temporary, daemon() as server:
         folder = pathlib.Path(temporary)
         for split, count in (("train", photos.DEFAULT_COUNT),
                              ("val", VALIDATED)):
             (folder / split).symlink_to(photos.make(count))
         script = moved.write(folder)
-        train(script, folder, server.environment)  # files in the page cache
+        # Brings the files into the page cache.
+        train(script, folder, server.environment)
         kept = {"ours": [], "torch": []}
 
         def measure(name, path):

@@ -1,8 +1,8 @@
-"""forebay.open against the builtin open: the same files, which the daemon has in
-its cache, and the kernel in its own.
+"""Measures forebay.open against the builtin open on the same files. The daemon has the
+files in its cache, and the kernel has them in the page cache.
 
-The kernel hands bytes over in one copy. The daemon makes one into shared memory,
-while the reader makes the other from there.
+The kernel hands bytes over in one copy. The daemon copies the bytes into shared memory,
+while the reader copies them out of it.
 """
 
 import pathlib
@@ -21,7 +21,8 @@ SMALL = 2000  # files
 
 
 def run():
-    """Rows: a large file as a whole and in pieces, small files, random reads."""
+    """Returns the rows: a large file as a whole and in pieces, small files, random
+    reads."""
     pictures = [str(path) for path in sorted(photos.make().glob("*/*.jpg"))]
     pictures = random.Random(1).sample(pictures, SMALL)
     with tempfile.TemporaryDirectory() as folder, \
@@ -45,7 +46,7 @@ def run():
             found = read(opener, "random", [str(large)])
             return found["reads"] / found["seconds"]
 
-        rate("forebay", "whole")  # the files are cached
+        rate("forebay", "whole")  # fills the cache
         opens("forebay")
         measured = in_turns(
             ROUNDS,

@@ -1,14 +1,14 @@
-"""Forebay beside DALI, FFCV, tf.data, litdata, SPDL, TensorSocket and torch.
+"""Measures Forebay beside DALI, FFCV, tf.data, litdata, SPDL, TensorSocket and torch.
 
-Jobs, one, two or four at once, read the same photographs, and make float32 crops of
-them. For each loader: the images a second of all jobs together, the CPU time of an
-image and the memory of all processes, servers included. Some read files of their
-own, which are written first.
+Jobs read the same photographs, one, two or four jobs at once, and make float32 crops of
+them. The bench measures for each loader: the images per second of all jobs together,
+the CPU time of an image, and the memory of all processes, servers included. Some
+loaders read files in a format of their own, which the bench writes first.
 
-Runs only when it is named: it makes an environment of about 3 GiB in .cache/peers of
-what tools/peers.txt lists, and files in .cache/peers-data. $FOREBAY_BENCH_PHOTOS says
-how many photographs there are, $FOREBAY_BENCH_PEERS which loaders are measured (words
-of their names, with commas between).
+The bench runs only when it is named. It makes an environment of about 3 GiB in
+.cache/peers from the list in tools/peers.txt, and files in .cache/peers-data.
+$FOREBAY_BENCH_PHOTOS is the number of photographs. $FOREBAY_BENCH_PEERS selects the
+loaders to measure: parts of their names, separated by commas.
 """
 
 import contextlib
@@ -27,22 +27,22 @@ from peers import costs, environment, forms
 
 JOBS = (1, 2, 4)
 BATCH = 64
-SECONDS = 10.0       # measured at least; longer if a job's epoch takes longer
+SECONDS = 10.0  # the least time to measure; a longer epoch is measured as a whole
 LEAD, SETTLE = 0.5, 1.0
-PATIENCE = 600.0     # until a trainer counts as hanging
+PATIENCE = 600.0  # after which a trainer counts as hanging
 MIB = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """The figures of one loader and so many jobs."""
-    rate: float    # images a second, all jobs together
-    cpu: float     # milliseconds of an image
+    """The figures of one loader with a given number of jobs."""
+    rate: float  # images per second of all jobs together
+    cpu: float  # milliseconds per image
     memory: float  # MiB of all processes
 
 
 class _Trainer:
-    """A process that reads as peers/train.py does."""
+    """A process that runs peers/train.py."""
 
     def __init__(self, python, variables, options):
         self._errors = tempfile.TemporaryFile("w+")
@@ -66,7 +66,7 @@ class _Trainer:
         self._process.stdin.flush()
 
     def taken(self):
-        """Returns pairs of a time and the images that it took then."""
+        """Returns pairs: a time, and the number of images taken at that time."""
         for line in self._process.stdout:
             if line.startswith('{"taken"'):
                 return json.loads(line)["taken"]
@@ -88,7 +88,7 @@ class _Trainer:
 
 @contextlib.contextmanager
 def _impatient(trainers):
-    """Ends trainers that hang."""
+    """Kills trainers that hang."""
     def give_up(*_):
         raise RuntimeError(f"no answer within {PATIENCE:.0f} s")
 
@@ -104,7 +104,7 @@ def _impatient(trainers):
 
 
 def _measure(form, uri, jobs, converted):
-    """Runs so many trainers at once. Returns Found."""
+    """Runs `jobs` trainers at once, and returns their Found."""
     with forms.served(form, uri, BATCH) as (variables, shared, sessions):
         trainers = []
         with _impatient(trainers):
@@ -141,7 +141,8 @@ def _watch(trainers, sessions, seconds):
 
 
 def _measure_all(form, uri):
-    """Returns (Found by number of jobs, Conversion), or says why there is none."""
+    """Returns (Found by number of jobs, Conversion), or a text that says why there is
+    none."""
     try:
         converted = forms.convert(form, uri)
     except (OSError, RuntimeError) as error:
@@ -162,16 +163,16 @@ def _jobs(number):
     return "1 job" if number == 1 else f"{number} jobs"
 
 
-_lines = []  # of the table, once the bench ran
+_lines = []  # lines of the table, filled when the bench has run
 
 
 def table():
-    """The table of RESULTS.md, once run() has returned."""
+    """Returns the table of RESULTS.md, after run() has returned."""
     return "\n".join(_lines)
 
 
 def _fill_table(measured, versions):
-    """Fills and prints the table; then prints which peers were stopped."""
+    """Fills and prints the table, and then prints which peers were stopped."""
     _lines[:] = ["| | version | " + " | ".join(
         f"images/s, {_jobs(jobs)}" for jobs in JOBS) +
         f" | CPU of an image, 1 and {JOBS[-1]} | memory, 1 and {JOBS[-1]} "
@@ -195,7 +196,8 @@ def _fill_table(measured, versions):
 
 
 def _rows(measured):
-    """Rows: four jobs beside the best peer's four, then all beside each peer."""
+    """Returns the rows: four jobs / four jobs of the best peer, then all / each
+    peer."""
     of = {form: found for form, (found, _, _) in measured.items()}
     ours = of[forms.FOREBAY]
     rivals = {form: found for form, found in of.items()
@@ -220,7 +222,7 @@ def _rows(measured):
 
 
 def _chosen():
-    """Returns the forms to be measured; Forebay's first is always among them."""
+    """Returns the forms to be measured, the first of Forebay's always among them."""
     words = [word.strip() for word in
              os.environ.get("FOREBAY_BENCH_PEERS", "").lower().split(",")]
     return [form for form in forms.OURS + forms.PEERS
@@ -229,7 +231,7 @@ def _chosen():
 
 
 def run():
-    """Rows; the first is four jobs against the best peer's four."""
+    """Returns the rows; the first is four jobs against four jobs of the best peer."""
     count = int(os.environ.get("FOREBAY_BENCH_PHOTOS", photos.DEFAULT_COUNT))
     uri = str(photos.make(count))
     no_ffcv = environment.make()

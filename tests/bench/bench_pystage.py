@@ -1,7 +1,9 @@
-"""Datasets of one's own Python code against torch's DataLoader, which runs the same.
+"""Measures datasets of the user's Python code against torch's DataLoader, which runs
+the same code.
 
-Equal jobs, two workers each: what one job's workers make is for all. Then what the
-hand-over from worker to trainer costs, of samples that cost nothing to make.
+Equal jobs have two workers each, and each sample that a worker makes is for all jobs.
+Then the bench measures the hand-over from worker to trainer, with samples that cost
+nothing to make.
 """
 
 import os
@@ -15,16 +17,16 @@ from figures import in_turns, row
 from readers import call
 
 ROUNDS = 3
-WORKERS = 2  # of each job
-MANY_WORKERS = 8  # of samples that wait
+WORKERS = 2  # for each job
+MANY_WORKERS = 8  # for samples that only wait
 SECONDS = 12.0
 BATCHES = 150
-PICTURES = 150  # of each class, for counting
+PICTURES = 150  # of each class, where the samples made are counted
 TOO_LONG = 300.0  # seconds
 
 
 def run():
-    """Rows: four jobs, one; samples made for each that was delivered; hand-over."""
+    """Returns the rows: four jobs; one job; samples made / delivered; hand-over."""
     uri = str(photos.make())
     with tempfile.TemporaryDirectory() as folder, daemon() as server:
         counter = pathlib.Path(folder) / "made"
@@ -69,9 +71,9 @@ def run():
 
 
 def native_first(uri):
-    """Rows of a pipeline in which one op is the user's, and the others native:
-    beside torch, and beside the rate at which both parts one after the other would
-    make samples. Every image is decoded."""
+    """Returns the rows of a pipeline in which one op is the user's code and the others
+    are native. The references are torch, and the rate of both parts run one after the
+    other. Every image is decoded."""
     with daemon(ENCODED_ONLY) as server:
         def rate(kind, stage):
             return aggregate(server.environment, 1, seconds=SECONDS, uri=uri,
@@ -93,7 +95,7 @@ def native_first(uri):
 
 
 def part_of(uri, folder):
-    """A folder of some of the photographs of each class."""
+    """Makes a folder with some photographs of each class, and returns its path."""
     for pictures in pathlib.Path(uri).iterdir():
         if pictures.is_dir():
             (folder / pictures.name).mkdir(parents=True)
@@ -103,7 +105,7 @@ def part_of(uri, folder):
 
 
 def made_part(environment, uri, counter, count):
-    """Samples made for each that equal jobs took, in two whole epochs."""
+    """Returns the samples made / taken by `count` equal jobs in two whole epochs."""
     counter.write_bytes(b"")
     results, begin = together(environment, count, TOO_LONG, uri=uri,
                               kind="forebay", workers=WORKERS, epochs=2,

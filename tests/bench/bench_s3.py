@@ -1,7 +1,8 @@
-"""S3 behind a slow link against libcurl alone: see far_buckets.py.
+"""Measures S3 behind a slow link against libcurl alone: see far_buckets.py.
 
-Our requests are signed; libcurl's are not. The server is that of the unit tests,
-for moto makes some hundreds of answers a second: it does not look at signatures.
+Forebay's requests are signed, and libcurl's are not. The server is the one of the unit
+tests, which does not check signatures. moto would be too slow: it makes some hundreds
+of answers per second.
 """
 
 import pathlib
@@ -14,7 +15,7 @@ KEYS = ("[default]\naws_access_key_id = AKIABENCH\n"
 
 
 def run():
-    """Rows: see measure()."""
+    """Returns the rows of far_buckets.measure."""
     with tempfile.TemporaryDirectory() as temporary, \
             serving("s3") as (port, pid):
         credentials = pathlib.Path(temporary) / "credentials"

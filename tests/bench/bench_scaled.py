@@ -1,10 +1,9 @@
-"""JPEGs of 12 megapixels, decoded at 1/2, 1/4 or 1/8 of their size.
+"""Measures JPEGs of 12 megapixels, decoded at 1/2, 1/4 or 1/8 of their size.
 
-The floor is bare libjpeg-turbo, which decodes the very crops that the job will,
-each at the scale that the job takes, from memory, on all cores. Ours starts from
-files in the page cache, resizes and flips. The photographs are Debian's
-wallpapers, most of them made larger: real ones of that size may have more
-detail.
+The floor is bare libjpeg-turbo, which decodes the job's crops from memory on all cores,
+each at the scale that the job takes. Forebay starts from files in the page cache,
+resizes and flips. The photographs are Debian's wallpapers. Most of them were enlarged;
+real photographs of that size may have more detail.
 """
 
 import json
@@ -28,7 +27,8 @@ COMPLETE = ".complete"
 
 
 def _enlarge(path, target):
-    """Writes the middle of a photograph with 12 megapixels."""
+    """Enlarges the middle of a photograph to 12 megapixels, and writes it to
+    `target`."""
     with PIL.Image.open(path) as opened:
         image = opened.convert("RGB")
     zoom = min(image.width / WIDTH, image.height / HEIGHT)
@@ -41,11 +41,11 @@ def _enlarge(path, target):
 
 
 def _folder():
-    """Returns the dataset, which it makes if it is not there."""
+    """Returns the folder of the dataset, and makes the dataset if it is not there."""
     target = photos.folder(IMAGES, SEED).with_name(f"photos-12mp-{IMAGES}")
     if (target / COMPLETE).exists():
         return target
-    photos.make()  # finds the wallpapers, or says how
+    photos.make()  # finds the wallpapers, or says how to get them
     paths = photos.sources()
     with tempfile.TemporaryDirectory(dir=target.parent) as temporary:
         fresh = pathlib.Path(temporary) / "photos"
@@ -60,7 +60,7 @@ def _folder():
 
 
 def run():
-    """Rows: scaled / bare libjpeg-turbo, then scaled / exact."""
+    """Returns the rows: scaled / bare libjpeg-turbo, then scaled / exact."""
     uri = str(_folder())
     crops = subprocess.run(
         [program("print_crops"), uri, str(SEED), str(EPOCH), f"--size={SIZE}"],
@@ -81,7 +81,7 @@ def run():
                          scaled=scaled)
             return found["images"] / found["seconds"]
 
-        rate(True)  # the index is built, the files are cached
+        rate(True)  # builds the index and fills the cache
         floor, scaled, exact = in_turns(
             ROUNDS, bare, lambda: rate(True), lambda: rate(False))
     return [

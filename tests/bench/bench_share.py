@@ -1,10 +1,11 @@
-"""forebay.share of a torch DataLoader with two workers: to one trainer, beside that
-trainer's own DataLoader; to four; and while one of four is stopped. All of it beside
-TensorSocket (Robroek et al., 2024).
+"""Measures forebay.share of a torch DataLoader with two workers: with one trainer,
+beside that trainer's own DataLoader; with four trainers; and while one of four is
+stopped. All cases are also compared with TensorSocket (Robroek et al., 2024).
 
-TensorSocket 0.0.5 pickles batches through TCP as it is shipped. It is also measured
-with functions that pass the names of shared memory instead. In both forms it waits
-up to 10 s for a consumer's acknowledgement, so one that is stopped holds all up.
+TensorSocket 0.0.5 as it is shipped sends pickled batches through TCP. The bench also
+measures it with functions that send the names of shared memory instead. In both forms,
+TensorSocket waits up to 10 s for a consumer's acknowledgement, so one stopped consumer
+holds up all others.
 """
 
 import contextlib
@@ -31,7 +32,7 @@ BATCH = 64
 SECONDS = 12.0
 STOPPED_SECONDS = 10.0
 PATIENCE = 60.0  # until processes count as hanging
-# The names by which shared_loader.py knows the loaders, and those in the rows.
+# Names of loaders in shared_loader.py and in the rows.
 SHARE, OWN = "forebay", "own"
 RIVALS = {"tensorsocket by name": "TensorSocket, shared memory by name",
           "tensorsocket": "TensorSocket as shipped"}
@@ -39,8 +40,8 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 def run():
-    """Rows: four trainers, one, what an image costs; the same beside TensorSocket;
-    and three beside one that is stopped."""
+    """Returns the rows: four trainers, one trainer, the cost of an image; the same
+    beside TensorSocket; and three trainers beside one that is stopped."""
     uri = str(photos.make())
     rivals = RIVALS if _install() else {}
     four = _measured(uri, [SHARE, *rivals], 4)
@@ -69,7 +70,8 @@ def run():
 
 
 def _install():
-    """Installs TensorSocket as tools/peers.txt has it; tells whether it is there."""
+    """Installs the TensorSocket that tools/peers.txt names. Returns whether it is
+    there."""
     listed = re.search(r"^tensorsocket==(\S+) \\\n +--hash=\S+$",
                        (ROOT / "tools" / "peers.txt").read_text(), re.MULTILINE)
     if (PEER / f"tensorsocket-{listed[1]}.dist-info").is_dir():
@@ -89,7 +91,7 @@ def _install():
 
 @contextlib.contextmanager
 def _reported(what):
-    """Prints a failure of TensorSocket's, and goes on."""
+    """Catches a failure of TensorSocket and prints it."""
     try:
         yield
     except (RuntimeError, OSError) as error:
@@ -97,9 +99,8 @@ def _reported(what):
 
 
 def _measured(uri, kinds, count):
-    """Returns, by kind, the images a second of so many trainers and the CPU
-    milliseconds of an image: medians. A kind of which a median is of no image is
-    left out."""
+    """Returns, for each kind, the medians of `count` trainers: images per second, and
+    CPU milliseconds per image. A kind without images is left out."""
     cpu = {kind: [] for kind in kinds}
 
     def rate(kind):
@@ -118,10 +119,10 @@ def _measured(uri, kinds, count):
 
 @contextlib.contextmanager
 def _served(uri, kind, count):
-    """Runs what serves so many trainers of a kind.
+    """Runs the server that `count` trainers of a kind need, if they need one.
 
     Yields:
-      (their environment, options of bench_sharing.together).
+      (the trainers' environment, options of bench_sharing.together).
 
     Raises:
       RuntimeError: TensorSocket's producer does not start.
@@ -142,7 +143,8 @@ def _served(uri, kind, count):
 
 @contextlib.contextmanager
 def _producer(environment, options):
-    """Runs TensorSocket's producer; `options` are of shared_loader.serve."""
+    """Runs TensorSocket's producer; `options` are the arguments of
+    shared_loader.serve."""
     with subprocess.Popen(
             ["/usr/bin/python3", str(FOLDER / "shared_loader.py"),
              json.dumps(options)], env=environment, stdin=subprocess.DEVNULL,
@@ -159,7 +161,7 @@ def _producer(environment, options):
 
 
 def _busy():
-    """Seconds that all CPUs have worked."""
+    """Returns the seconds that all CPUs together have worked."""
     with open("/proc/stat") as file:
         user, nice, system, _, _, irq, soft, *_ = map(
             int, file.readline().split()[1:])
@@ -167,7 +169,7 @@ def _busy():
 
 
 def _read(uri, kind, count):
-    """Images a second of so many trainers, and CPU seconds of each image.
+    """Returns the images per second of `count` trainers, and CPU seconds per image.
 
     Raises:
       RuntimeError: a process failed or hangs, or there was no image.
@@ -189,8 +191,8 @@ def _read(uri, kind, count):
 
 
 def _while_stopped(uri, whose, kind):
-    """Returns a row: images a second of three trainers while a fourth is stopped,
-    beside those before.
+    """Returns a row: images per second of three trainers while a fourth is stopped /
+    before.
 
     Raises:
       RuntimeError: a process failed or hangs, or there was no image.

@@ -1,10 +1,9 @@
-"""Measures the cost of a second, fourth and eighth job that reads the same as
-another.
+"""Measures what a second, fourth and eighth job cost that read the same as another job.
 
-Equal jobs: the same photographs, seed, batches and transforms, a process each;
-trainers read one value of every sample, so that production is what all wait
-for. They start together, ten seconds apart, or paced and a twentieth of an
-epoch apart; one of them is stopped for a while.
+Equal jobs are processes that read the same photographs with the same seed, batches and
+transforms. Each trainer reads only one value of every sample, so that all wait for the
+daemon. The trainers start together, or ten seconds apart, or a twentieth of an epoch
+apart at a limited pace. In another case, one trainer is stopped for a while.
 """
 
 import contextlib
@@ -25,16 +24,16 @@ from readers import FOLDER
 
 JOBS = (1, 2, 4, 8)
 SECONDS, TORCH_SECONDS = 8.0, 16.0
-APART, APART_EPOCH = 10.0, 60.0        # seconds; of one job
-PACED_EPOCH, PACED_APART = 24_000, 0.05  # samples; of an epoch
+APART, APART_EPOCH = 10.0, 60.0  # seconds apart; seconds of one job's epoch
+PACED_EPOCH, PACED_APART = 24_000, 0.05  # samples of an epoch; part of an epoch
 STOPPED_SECONDS = 10.0
 START_SECONDS = 3.0
-LEAD_SECONDS = 0.5                     # from all being ready to the begin
-PATIENCE = 600.0                       # until a trainer counts as hanging
+LEAD_SECONDS = 0.5  # from the time when all are ready to the begin
+PATIENCE = 600.0  # until a trainer counts as hanging
 
 
 class Trainer:
-    """A process that reads as read_together.py does."""
+    """A process that runs read_together.py."""
 
     def __init__(self, environment, name, **options):
         self._process = subprocess.Popen(
@@ -46,10 +45,11 @@ class Trainer:
             start_new_session=True, universal_newlines=True)
 
     def wait_ready(self, deadline):
-        """Returns when the trainer waits to be told its begin.
+        """Waits until the trainer is ready to be told when to begin.
 
         Raises:
-          RuntimeError: it failed, or is not ready at this time of time.monotonic().
+          RuntimeError: it failed, or is not ready at `deadline`, a time of
+            time.monotonic().
         """
         if not select.select([self._process.stdout], [], [],
                              max(0.0, deadline - time.monotonic()))[0]:
@@ -68,10 +68,11 @@ class Trainer:
         self._process.send_signal(number)
 
     def result(self, deadline):
-        """Returns the trainer's findings.
+        """Returns what read_together.measure returned in the trainer.
 
         Raises:
-          RuntimeError: it failed, or has not ended at this time of time.monotonic().
+          RuntimeError: it failed, or has not ended at `deadline`, a time of
+            time.monotonic().
         """
         try:
             found, _ = self._process.communicate(
@@ -83,7 +84,7 @@ class Trainer:
         return json.loads(found.splitlines()[-1])
 
     def close(self):
-        """Ends the trainer, whatever it does, and all processes that it started."""
+        """Ends the trainer, whatever it is doing, and all processes that it started."""
         self.signal(signal.SIGCONT)
         stop(self._process)
         with contextlib.suppress(ProcessLookupError):
@@ -93,7 +94,7 @@ class Trainer:
 
 
 def images_between(results, begin, end):
-    """Returns the images that all trainers took in this time."""
+    """Returns the number of images that all trainers took from `begin` to `end`."""
     return sum(images for result in results
                for at, images in result["taken"] if begin <= at < end)
 
@@ -103,16 +104,16 @@ def together(environment, count, seconds, offsets=None, during=None,
     """Runs equal trainers.
 
     Args:
-      environment: of the processes.
-      count: of trainers.
-      seconds: that all of them read at least.
-      offsets: when each begins, in seconds after the first.
-      during: called with the trainers and the time of the first begin.
-      patience: seconds that all may take to be ready, and after their end.
-      **options: of read_together.measure.
+      environment: dict of the processes' variables.
+      count: number of trainers.
+      seconds: the least time in which all trainers read.
+      offsets: when each trainer begins, in seconds after the first one.
+      during: function of the trainers and the first begin, called while they read.
+      patience: seconds that the trainers may take to be ready, and to end.
+      **options: arguments of read_together.measure.
 
     Returns:
-      Their results, and when the last one began.
+      The trainers' results, and the time when the last trainer began.
 
     Raises:
       RuntimeError: a trainer failed, or hangs.
@@ -136,13 +137,13 @@ def together(environment, count, seconds, offsets=None, during=None,
 
 
 def aggregate(environment, count, seconds=SECONDS, **options):
-    """Images a second of equal trainers that start together."""
+    """Returns the images per second of equal trainers that start together."""
     results, begin = together(environment, count, seconds, **options)
     return images_between(results, begin + 1, begin + seconds) / (seconds - 1)
 
 
 def decoded_part(results):
-    """Decodes per delivered sample."""
+    """Returns the number of decoded samples / delivered samples."""
     made = sum(int(result["stats"]["samples_decoded"]) for result in results)
     given = sum(int(result["stats"]["samples_delivered"])
                 for result in results)
@@ -151,10 +152,11 @@ def decoded_part(results):
 
 @contextlib.contextmanager
 def manifest_of(folder, samples):
-    """A table of so many rows that name the photographs in turn: its path."""
+    """Writes a table of `samples` rows that name the photographs in turn. Yields its
+    path."""
     folder = pathlib.Path(folder)
     files = sorted(folder.glob("*/*.jpg"))
-    # Images lie below their manifest.
+    # A manifest must lie above its images.
     with tempfile.NamedTemporaryFile("w", dir=folder.parent, suffix=".csv",
                                      newline="") as file:
         table = csv.writer(file)
@@ -168,7 +170,7 @@ def manifest_of(folder, samples):
 
 
 def apart(environment, long_epoch, alone):
-    """Rows: jobs that start ten seconds apart, in one long epoch."""
+    """Returns the rows: jobs that start ten seconds apart, in one long epoch."""
     offsets = [APART * number for number in range(4)]
     results, last = together(
         environment, 4, 2 * APART + 12, offsets=offsets, uri=long_epoch,
@@ -184,7 +186,8 @@ def apart(environment, long_epoch, alone):
 
 
 def paced(server, epoch, capacity):
-    """Rows: jobs of half of the capacity each, a twentieth apart."""
+    """Returns the rows: jobs at half of the full rate each, a twentieth of an epoch
+    apart."""
     rate = capacity / 2
     gap = PACED_APART * PACED_EPOCH / rate
     cpu = process_cpu_nanos(server.pid)
@@ -204,7 +207,8 @@ def paced(server, epoch, capacity):
 
 
 def first_batches(environment, uri):
-    """Row: the time until each of eight jobs that start together has a batch."""
+    """Returns the row: the time until each of eight jobs that start together has a
+    batch."""
     def last(count):
         results, begin = together(environment, count, START_SECONDS, uri=uri)
         return max(result["taken"][0][0] for result in results) - begin
@@ -213,7 +217,7 @@ def first_batches(environment, uri):
 
 
 def stopped(environment, uri):
-    """Rows: three jobs while a fourth is stopped."""
+    """Returns the rows: three jobs while a fourth is stopped."""
     found = {}
 
     def stop_one(trainers, begin):
@@ -236,12 +240,12 @@ def stopped(environment, uri):
 
 
 def run():
-    """Rows; the first is four jobs against four of torch's."""
+    """Returns the rows; the first is four jobs against four jobs of torch's."""
     uri = str(photos.make())
     with manifest_of(uri, PACED_EPOCH) as epoch, \
             daemon(ENCODED_ONLY) as server:  # whole batches are shared
         environment = server.environment
-        aggregate(environment, 1, uri=uri)  # the index, the page cache
+        aggregate(environment, 1, uri=uri)  # builds the index and fills the page cache
         rates = {count: aggregate(environment, count, uri=uri)
                  for count in JOBS}
         torch = aggregate(environment, 4, TORCH_SECONDS, uri=uri, workers=2)
@@ -254,7 +258,8 @@ def run():
         rows += [row("sharing", f"{count} jobs / {count} x one",
                      rates[count], count * alone, "images/s")
                  for count in JOBS[1:]]
-        # In a shorter epoch, jobs would not have met when the bench looks at them.
+        # In a shorter epoch, late jobs would not have met the others when the bench
+        # measures.
         with manifest_of(uri, int(APART_EPOCH * alone)) as long_epoch:
             rows += apart(environment, long_epoch, alone)
         capacity = aggregate(environment, 1, uri=uri, dtype="uint8")

@@ -1,9 +1,9 @@
 """Measures how the cache's second tier uses its disk and the CPU.
 
-6,000 entries of 100 KiB are written to a tier and read back in a random order,
-64 at once, beside bare writes of 2 MiB and bare reads of 100 KiB by as many
-threads: all past the page cache, on the same disk, in turns and each first in
-every other round. The tier's reads also check what they read, byte for byte.
+6,000 entries of 100 KiB are written to a tier, and read back in a random order, 64 at
+once. The references are bare writes of 2 MiB and bare reads of 100 KiB by the same
+number of threads. All bypass the page cache, on the same disk. They run in turns, and
+each comes first in every other round. The tier also compares every byte that it reads.
 """
 
 import json
@@ -20,7 +20,7 @@ BYTES = 100 << 10
 
 
 def run():
-    """Rows: reads, writes, CPU of each."""
+    """Returns the rows: reads, writes, and the CPU time of each."""
     folder = photos.folder(photos.DEFAULT_COUNT, photos.DEFAULT_SEED).parent
     folder.mkdir(parents=True, exist_ok=True)
     rounds = []

@@ -1,7 +1,9 @@
-"""Epoch time against torch's DataLoader with torchvision, on the same files.
+"""Measures an epoch's time against torch's DataLoader with torchvision, on the same
+files.
 
-From iter() to the last batch, shuffled, files in the page cache. Every image is
-decoded in each epoch; the last row shows what it is worth to keep them decoded.
+The time is from iter() to the last batch. The epoch is shuffled, and the files are in
+the page cache. Every image is decoded in each epoch, except in the last row, where
+decoded images are kept.
 """
 
 import photos
@@ -13,7 +15,8 @@ ROUNDS = 3
 
 
 def run():
-    """Rows: one job; torch with as many workers as cores, and without."""
+    """Returns the rows: one job / torch with a worker for each core, and one job /
+    torch without workers."""
     uri = str(photos.make())
     with daemon(ENCODED_ONLY) as decoding, daemon() as keeping:
         def forebay(server):
@@ -26,7 +29,7 @@ def run():
             return found["images"] / found["seconds"]
 
         for server in (decoding, keeping, keeping):
-            forebay(server)  # the index is built, the cache filled
+            forebay(server)  # builds the index and fills the cache
         ours, kept, workers, alone = in_turns(
             ROUNDS, lambda: forebay(decoding), lambda: forebay(keeping),
             lambda: torch(CORES), lambda: torch(0))

@@ -1,7 +1,7 @@
 // The floor under every audio pipeline: bare libsndfile, or bare libmpg123 with
-// the decoder that the daemon takes, decoding windows of the same files, from
-// memory, on as many threads; and, if asked for, bare kissfft over what is
-// decoded. Prints one JSON object.
+// the daemon's decoder. Decodes windows of the same files from memory on the
+// same number of threads. If asked to, also transforms the decoded windows by
+// bare kissfft. Prints one JSON object.
 
 #include <kissfft/kiss_fftr.h>
 #include <mpg123.h>
@@ -38,7 +38,7 @@ struct File {
   std::string bytes;
 };
 
-// A file in memory, as libraries read it.
+// A file in memory and a position in it, as the libraries' callbacks read it.
 struct Place {
   const std::string* bytes = nullptr;
   std::int64_t at = 0;
@@ -62,8 +62,8 @@ struct Place {
 
 Place* AsPlace(void* place) { return static_cast<Place*>(place); }
 
-// Decodes a window of `frames` frames. `part`, from 0 to 1, is its place
-// between the clip's first and last window.
+// Decodes a window of `frames` frames. `part`, from 0 to 1, is the window's
+// place between the clip's first and last window.
 void DecodeBySndfile(const File& file, std::int64_t frames, double part,
                      std::vector<float>& out) {
   Place place{.bytes = &file.bytes};
@@ -126,8 +126,8 @@ void DecodeByMpg123(const File& file, std::int64_t frames, double part,
   mpg123_delete(handle);
 }
 
-// Transforms a clip in stereo, piece by piece, as spectrograms do: `hop` frames
-// apart, each as long as the transform.
+// Transforms a stereo clip piece by piece, as spectrograms do. Pieces begin
+// `hop` frames apart, and each is as long as the transform.
 class Spectra {
  public:
   Spectra(int size, std::int64_t hop)
@@ -166,7 +166,7 @@ class Spectra {
 };
 
 struct Task {
-  std::int64_t frames = 0;  // of a window
+  std::int64_t frames = 0;  // frames of a window
   int fft = 0;              // frames of a transform; 0: none
   std::int64_t hop = 0;
 };

@@ -1,7 +1,7 @@
-// Our JPEG decoder against the bare codec: the same crops in turn, one thread,
-// in processor time. Ours decodes what exactness asks for around each crop, and
-// hands strips to a sink that reads each of their cache lines. Prints one JSON
-// object.
+// Compares our JPEG decoder with the bare codec in processor time. Both decode
+// the same crops in turn, on one thread. Ours also decodes the margin that
+// exact pixels need around each crop. It hands strips to a sink that reads each
+// of their cache lines. Prints one JSON object.
 
 #include <time.h>
 
@@ -58,7 +58,7 @@ std::uint64_t DecodeOurs(AnyImageDecoder& decoder, const Crop& crop) {
   return sink.sum();
 }
 
-// Returns the processor time of `decode`, without that of other processes.
+// Returns the processor time that `decode` takes in this process.
 template <typename Function>
 double Microseconds(Function decode) {
   timespec start;

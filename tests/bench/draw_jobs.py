@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Draws images/s by the number of jobs from the table of RESULTS.md.
+"""Draws the images per second by the number of jobs, from the table of RESULTS.md.
 
-Writes images_by_jobs.svg beside that page; the same table makes the same bytes.
+Writes images_by_jobs.svg beside that page. The same table gives the same bytes.
 """
 
 import pathlib
@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 PAGE, DRAWING = FOLDER / "RESULTS.md", FOLDER / "images_by_jobs.svg"
-# Rows of the table, from the top of the drawing to its foot, and their captions.
+# Rows of the table, from the top to the bottom of the drawing, and their captions.
 SHOWN = {
     "Forebay": "Forebay, equal jobs",
     "Forebay, a seed for each job": "Forebay, a seed for each job",
@@ -28,7 +28,7 @@ SHADES = ("#b8cfe8", "#6f9fd0", "#1f5c99")
 
 
 def rates(page):
-    """The images/s of each loader by the number of jobs.
+    """Returns the images per second of each loader by the number of jobs.
 
     Args:
       page: the text of RESULTS.md.
@@ -57,7 +57,7 @@ def rates(page):
 
 
 def drawing(by_loader):
-    """The SVG, a str, of rates()' result."""
+    """Returns the SVG, a str, of the dict that rates() returns."""
     shown = [(SHOWN[name], by_loader[name]) for name in SHOWN if name in by_loader]
     largest = max(rate for _, row in shown for rate in row.values())
     rows, at = [], TOP

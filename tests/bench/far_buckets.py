@@ -1,12 +1,11 @@
-"""Buckets and HDFS behind a slow link: ours, and libcurl alone.
+"""Measures buckets and HDFS behind a slow link: Forebay, and libcurl alone.
 
-Between a server and the readers is a link that adds 30 ms to each request and
-carries 100 MB/s. Ours finds out by itself how many requests at once are best;
-libcurl alone reads with the best of many numbers of connections. Both are
-measured after 10 s. For requests that lead to others come to march in step, and
-then the link stands idle while all are on their way. Then 1 % of all requests
-stall for 5 s. The link and the server must not be what limits it: their CPU time
-is among the rows.
+A link between a server and the readers adds 30 ms to each request and carries 100 MB/s.
+Forebay finds out by itself how many requests at once are best. For libcurl, the bench
+takes the best of many numbers of connections. Both are measured after 10 s: at first,
+requests that lead to others move in step, and the link is idle while all of them wait.
+In a second case, 1 % of all requests stall for 5 s. The link and the server must not be
+the bottleneck, so their CPU time is among the rows.
 """
 
 import contextlib
@@ -29,11 +28,11 @@ CONNECTIONS = (8, 16, 24, 32, 40, 48, 64, 96, 128, 192, 256)
 
 @contextlib.contextmanager
 def serving(kind):
-    """The bench's objects on a server of the unit tests: its port and process's
-    number.
+    """Serves the bench's objects by a server of the unit tests. Yields its port and
+    pid.
 
     Args:
-      kind: "s3" or "hdfs"; they lie in the bucket, or folder, "bucket".
+      kind: "s3" or "hdfs". The objects lie in the bucket, or folder, "bucket".
     """
     with subprocess.Popen(
             [program("buckets/serve_objects"), kind, "--objects", str(OBJECTS),
@@ -47,7 +46,7 @@ def serving(kind):
 
 @contextlib.contextmanager
 def link(port, *options):
-    """A running link to a port of this host: its URL, and its process's number."""
+    """Runs a link to a port of this host. Yields the link's URL and pid."""
     with subprocess.Popen(
             [program("buckets/slow_link"), str(port), "--delay-ms",
              str(DELAY_MS), "--megabytes", str(MEGABYTES), *options],
@@ -87,8 +86,8 @@ def _cpu_seconds(pid):
 
 
 class _Watch:
-    """Records the share of time that other processes were busy during a
-    measurement."""
+    """Records how busy other processes were during a measurement, as a share of
+    time."""
 
     def __init__(self, server, link):
         self._pids = {"server": server, "link": link}
@@ -106,15 +105,16 @@ class _Watch:
 
 
 def measure(name, port, pid, uri, path, options=(), query="?alt=media"):
-    """Rows: bytes a second, then with stalls, then what it took.
+    """Returns the rows: bytes per second, the same with stalls, then the CPU time.
 
     Args:
-      name: the bench's.
-      port, pid: of a server on this host.
-      uri: the bucket's; it holds OBJECTS of OBJECT_BYTES, called 0, 1, ...
-      path: what their URLs have before these names.
-      options: of our reader.
-      query: what their URLs have after these names.
+      name: the bench's name.
+      port, pid: port and process id of a server on this host.
+      uri: the bucket's URI. The bucket holds OBJECTS objects of OBJECT_BYTES each,
+        named 0, 1, ...
+      path: the part of the objects' URLs before their names.
+      options: command-line options of Forebay's reader.
+      query: the part of the objects' URLs after their names.
     """
     with link(port) as (url, link_pid), \
             link(port, "--stalled", str(STALLED), "--stall-seconds",

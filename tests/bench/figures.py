@@ -1,4 +1,4 @@
-"""Rows of figures, medians, and measuring in turns."""
+"""Rows of figures, and the medians of measurements taken in turns."""
 
 import os
 import statistics
@@ -7,14 +7,14 @@ CORES = len(os.sched_getaffinity(0))
 
 
 def row(bench, metric, value, reference, unit):
-    """Returns a figure beside what it is compared with.
+    """Returns a figure beside the value that it is compared with.
 
     Args:
       bench: the bench's name.
       metric: what was measured, and against what.
-      value: ours.
-      reference: the peer's or the limit's, in the same unit; not 0.
-      unit: of both.
+      value: Forebay's figure.
+      reference: the peer's figure, or the limit, in the same unit; not 0.
+      unit: the unit of value and reference.
 
     Returns:
       A dict of bench, metric, value, reference, ratio, unit.
@@ -24,13 +24,14 @@ def row(bench, metric, value, reference, unit):
 
 
 def in_turns(rounds, *measures):
-    """Calls measures one after the other, again and again.
+    """Calls several measures one after the other, for a number of rounds.
 
-    A machine that gets slower or faster meanwhile thus treats all alike. Each
-    second round goes backwards: some disks favour who comes after somebody.
+    A machine that gets slower or faster meanwhile thus affects all measures alike.
+    Every second round calls the measures in reverse order, because some disks favour
+    the one that follows another.
 
     Args:
-      rounds: how often each is called.
+      rounds: how often each measure is called.
       *measures: functions without arguments that return a number.
 
     Returns:

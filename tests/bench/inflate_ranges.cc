@@ -1,7 +1,7 @@
-// Inflates ranges of a compressed file, each from the access point before it,
-// by zlib or zstd alone, on several threads, and prints how long that took.
-// Ranges are lines of standard input: the offset and the length in the
-// decompressed file.
+// Decompresses ranges of a compressed file by zlib or zstd alone, on several
+// threads. Each range is decompressed from the access point before it. Prints
+// the time taken. Each line of standard input is a range: its offset and length
+// in the decompressed file.
 
 #include <zlib.h>
 #include <zstd.h>

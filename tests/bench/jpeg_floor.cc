@@ -1,5 +1,5 @@
-// The floor under every JPEG pipeline: bare libjpeg-turbo decoding the same
-// crops, from memory, on as many threads. Prints one JSON object.
+// The floor under every JPEG pipeline: bare libjpeg-turbo decodes the same
+// crops from memory, on the same number of threads. Prints one JSON object.
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
-"""Runs the Python part of a pipeline alone, on pixels that are there.
+"""Runs only the Python op of a pipeline, on images that are already decoded.
 
-Several processes at once; prints how many images they mirror in a second.
+Several processes run at once. Prints how many images they mirror per second.
 """
 
 import json
@@ -14,7 +14,7 @@ import python_stage
 
 
 def mirror(end, made):
-    """Mirrors an image again and again, from pixels to pixels."""
+    """Mirrors one decoded image again and again until `end`."""
     pixels = numpy.random.RandomState(0).randint(0, 256, (224, 224, 3), numpy.uint8)
     result = numpy.empty_like(pixels)
     count = 0
@@ -26,7 +26,7 @@ def mirror(end, made):
 
 
 def measure(workers, seconds):
-    """Returns a dict: images a second of so many processes."""
+    """Returns a dict: the images per second of `workers` processes."""
     made = multiprocessing.Queue()
     begin = time.monotonic()
     processes = [multiprocessing.Process(target=mirror, args=(begin + seconds, made))

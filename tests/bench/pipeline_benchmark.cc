@@ -1,5 +1,5 @@
-// Measures the cost of one photograph on its way to a tensor, and how much of
-// it is decoding. $FOREBAY_BENCH_PHOTOS names a folder of JPEGs.
+// Measures the cost of turning one photograph into a tensor, and the part of it
+// that is decoding. $FOREBAY_BENCH_PHOTOS names a folder of JPEGs.
 
 #include <benchmark/benchmark.h>
 
@@ -73,8 +73,9 @@ proto::PipelineSpec Spec(proto::DataType dtype, bool nhwc) {
   return spec;
 }
 
-// Tensors that fill a slot, aligned as a slot's fields are. A slot has several
-// samples, so that the memory that is written next is not in the CPU's cache.
+// Tensors that fill a slot, aligned as a slot's fields are. The slot has
+// several samples, so that the memory to be written next is not in the CPU's
+// cache.
 struct Slot {
   explicit Slot(std::uint64_t bytes)
       : sample_bytes(bytes),

@@ -1,11 +1,11 @@
-"""Ports of this host, for the servers of benches."""
+"""Finds free ports of this host, for the servers of benches."""
 
 import contextlib
 import socket
 
 
 def free(count):
-    """Returns numbers of ports that no process listens on."""
+    """Returns `count` ports that no process listens on."""
     with contextlib.ExitStack() as stack:
         found = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in found:

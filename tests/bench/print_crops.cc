@@ -1,7 +1,7 @@
-// Prints the crop that RandomResizedCrop(size) as a pipeline's first op takes
-// of every image below a folder, so that others can decode the same regions:
-// lines "path left top width height", in pixels, in the order of the sample
-// ids: class folders sorted by name, then their files' paths.
+// Prints the crop that RandomResizedCrop(size), as a pipeline's first op, takes
+// of every image below a folder. Other programs can then decode the same
+// regions. A line is "path left top width height", in pixels. The order is that
+// of the sample ids: class folders sorted by name, then their files' paths.
 
 #include <algorithm>
 #include <array>
@@ -35,8 +35,8 @@ bool IsImage(const fs::path& path) {
                                          extension) != kExtensions.end();
 }
 
-// Returns the images of `root` class by class if it has class folders,
-// otherwise the images directly in it.
+// Returns the images of `root`: class by class if `root` has class folders, and
+// the images directly in `root` if it has none.
 std::vector<fs::path> Images(const fs::path& root) {
   std::vector<fs::path> classes;
   for (const auto& entry : fs::directory_iterator(root))

@@ -1,4 +1,4 @@
-"""A dataset as people write them: PIL, torchvision's transforms, NumPy."""
+"""A dataset as users write them: with PIL, torchvision's transforms and NumPy."""
 
 import os
 import time
@@ -12,9 +12,9 @@ from read_torch import MEAN, STD
 
 
 class Photos(torch.utils.data.Dataset):
-    """The photographs of class folders, each made by code of its own.
+    """The photographs of class folders, loaded by Python code.
 
-    Each sample that is made adds a byte to a file.
+    Each sample that is made adds a byte to the counter file.
     """
 
     def __init__(self, root, counter):
@@ -49,10 +49,10 @@ def mirrored(image):
 
 
 def folder(root, stage):
-    """The photographs as torchvision's ImageFolder, by ops of torchvision's.
+    """Returns the photographs as torchvision's ImageFolder with torchvision's ops.
 
     Args:
-      stage: "mirrored": with that function among the ops; "none": without.
+      stage: "mirrored": the function `mirrored` is among the ops; "none": it is not.
     """
     ops = torchvision.transforms
     return torchvision.datasets.ImageFolder(root, ops.Compose([
@@ -75,7 +75,8 @@ class Ready(torch.utils.data.Dataset):
 
 
 class Waiting(torch.utils.data.Dataset):
-    """Images that cost nothing to make, and come after a while, as from afar."""
+    """Images that cost nothing to make, but arrive after a delay, as from a remote
+    host."""
 
     SIZE = 3200
     SECONDS = 0.01
@@ -92,7 +93,7 @@ class Waiting(torch.utils.data.Dataset):
 
 
 def loader(dataset, kind, batch_size, workers):
-    """A DataLoader of `kind`: "forebay" or "torch"."""
+    """Returns a DataLoader of `kind`, which is "forebay" or "torch"."""
     if kind == "torch":
         warnings.filterwarnings("ignore", "This DataLoader will create")
         return torch.utils.data.DataLoader(dataset, batch_size, shuffle=True,

@@ -1,4 +1,4 @@
-"""Reads files by forebay.open, or by the builtin open, and says how long."""
+"""Reads files by forebay.open, or by the builtin open, and prints the time it took."""
 
 import builtins
 import json
@@ -31,8 +31,8 @@ def measure(opener, how, paths, seed=0):
 
     Args:
       opener: "forebay" or "builtin".
-      how: "whole", "pieces" (PIECE bytes at a time), or "random" (4 KiB each, a
-        thousand of each file).
+      how: "whole", "pieces" (PIECE bytes at a time), or "random" (a thousand reads of 4
+        KiB in each file).
       paths: list of str.
 
     Returns:
@@ -42,7 +42,7 @@ def measure(opener, how, paths, seed=0):
     found = openers[opener]
     total = reads = 0
     if opener == "forebay":
-        forebay.open(paths[0]).close()  # the session is there
+        forebay.open(paths[0]).close()  # opens the session with the daemon
     buffer = bytearray(PIECE)
     chance = random.Random(seed)
     begin = time.monotonic()

@@ -1,4 +1,4 @@
-"""Reads epochs through Forebay and tells how long it took and what it cost."""
+"""Reads epochs through Forebay, and prints the time and CPU time that they took."""
 
 import hashlib
 import json
@@ -17,11 +17,11 @@ from forebay import transforms as T
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 PAGE = 4096
-OTHER_WORK = 4 << 20  # bytes, more than a core's own caches hold
+OTHER_WORK = 4 << 20  # more bytes than a core's own caches hold
 
 
 def transform(dtype, size=224, scaled=False):
-    """RandomResizedCrop(size), flip and (floats) normalise, to NCHW."""
+    """Returns the ops: RandomResizedCrop(size), flip, for floats normalise, to NCHW."""
     ops = [T.Decode(scaled=True)] if scaled else []
     ops += [T.RandomResizedCrop(size), T.RandomHorizontalFlip(), T.ToImage()]
     if dtype != "uint8":
@@ -35,13 +35,13 @@ def touch(array):
 
 
 def cpu_nanos():
-    """CPU time of this process, page faults included, in nanoseconds."""
+    """Returns the CPU time of this process, page faults included, in nanoseconds."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return int((used.ru_utime + used.ru_stime) * 1e9)
 
 
 def consume(batch, mode, digest):
-    """Treats a batch as the mode says."""
+    """Uses a batch as `mode` says."""
     if mode == "write":
         batch[0][...] -= 1
     elif mode == "digest":
@@ -57,11 +57,11 @@ def count(batch, result):
 
 
 def trainer_cost(shape, dtype, mode, times):
-    """Nanoseconds of CPU that a trainer's own part of a batch costs: what this
-    one does with it, done with ordinary memory.
+    """Returns the nanoseconds of CPU time of a trainer's own part of a batch: the same
+    use of a batch, but of one in ordinary memory.
 
-    Another thread has written all of the memory, as that of a batch, and a part of
-    the next batch since. This core has been at other work meanwhile.
+    Before each measurement, another thread writes all of the memory, as it would a
+    batch, and then a part of the next batch. Meanwhile this core does other work.
     """
     batches = numpy.zeros(shape, dtype), numpy.zeros(shape, dtype)
     batch = batches[0], numpy.zeros(len(batches[0]), numpy.int64)
@@ -92,18 +92,19 @@ def measure(uri, dtype="float32", batch_size=64, epochs=1, mode="read",
 
     Args:
       uri: the dataset.
-      dtype: of the images.
-      batch_size: samples.
+      dtype: the images' dtype.
+      batch_size: samples in a batch.
       epochs: how many are measured.
       mode: "read" touches every page, "write" writes in place, "digest" hashes
         all bytes, "none" takes the batches only.
-      seed: of order and augmentation.
+      seed: the seed of order and augmentation.
       skip_epochs: epochs read before measuring.
-      memory: whether to tell, after every epoch, the anonymous memory of this
-        process and what the daemon has resident besides slots.
-      daemon_pid: whose CPU time and memory is to be told, too.
-      first_batch_only: whether to leave after one batch.
-      size: of the images, in pixels.
+      memory: whether to report memory after every epoch: the anonymous memory of this
+        process, and the daemon's resident memory without the slots.
+      daemon_pid: the process id of a daemon whose CPU time and memory are reported,
+        too.
+      first_batch_only: whether to stop after one batch.
+      size: width and height of the images, in pixels.
       scaled: whether JPEGs may be decoded at a smaller scale.
 
     Returns:

@@ -1,8 +1,8 @@
-"""Reads epochs beside other loaders; tells which orders they had.
+"""Reads epochs beside other loaders, and reports how their orders correlate.
 
-Says "ready" when its loader is there, begins at a line on standard input, says
-"mark" each time that it has had as many images as it was told, and ends with
-one line of JSON.
+Prints "ready" when its loader is open, and begins at a line on standard input. Prints
+"mark" each time that it has taken one of the given numbers of images. Ends with one
+line of JSON.
 """
 
 import json
@@ -16,7 +16,7 @@ from forebay import transforms as T
 
 
 def spearman(first, second):
-    """Rank correlation of the samples' places in two epochs."""
+    """Returns the rank correlation of the samples' positions in two epochs."""
     place = numpy.empty(len(first))
     place[first] = numpy.arange(len(first))
     again = numpy.empty(len(second))
@@ -30,12 +30,12 @@ def read(uri, order, seed, batch_size, size, epochs, marks=(), rate=0):
     Args:
       uri: the dataset.
       order: "exact" or "coordinated".
-      seed: of the loader.
-      batch_size: samples.
-      size: of the images, in pixels.
+      seed: the loader's seed.
+      batch_size: samples in a batch.
+      size: width and height of the images, in pixels.
       epochs: how many.
-      marks: images after which to say so, ascending.
-      rate: samples a second at most; 0: as fast as it goes.
+      marks: numbers of images at which to print "mark", ascending.
+      rate: the most samples per second; 0: no limit.
 
     Returns:
       A dict: images, decodes, begin and end (monotonic seconds), spearman (of

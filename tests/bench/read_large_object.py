@@ -1,4 +1,4 @@
-"""Begins an iteration of a dataset object that holds much, in this process."""
+"""Iterates, in this process, over a dataset object that holds much data."""
 
 import json
 import os
@@ -16,7 +16,7 @@ ROUNDS = 5
 
 
 class Held(torch.utils.data.Dataset):
-    """Small samples of something large."""
+    """A dataset of small samples that holds a large object."""
 
     def __init__(self, held):
         self.held = held
@@ -36,7 +36,7 @@ def _memmap(folder):
 
 
 def _annotations(_):
-    """Returns annotations as in COCO's file, with seven objects in each image."""
+    """Returns annotations as in COCO's file, with seven objects for each image."""
     return {"images": [{"id": number, "file_name": f"{number:012d}.jpg"}
                        for number in range(ANNOTATIONS)],
             "annotations": [{"id": 7 * number + item, "image_id": number,
@@ -50,14 +50,14 @@ HELD = {"memmap": _memmap, "array": lambda _: numpy.ones(BYTES, numpy.uint8),
 
 
 def _own_memory():
-    """Bytes that this process has to itself."""
+    """Returns the bytes of memory that belong to this process alone."""
     text = pathlib.Path("/proc/self/smaps_rollup").read_text(encoding="ascii")
     return 1024 * sum(int(line.split()[1]) for line in text.splitlines()
                       if line.startswith("Private_"))
 
 
 def measure(held, kind):
-    """The seconds of each iter(), and of the first batch behind it; the memory that
+    """Returns the seconds of each iter(), and of its first batch, and the memory that
     they took.
 
     Args:

@@ -1,5 +1,5 @@
-"""Reads an epoch by a torch DataLoader whose dataset is map-style: ours, or
-torchvision's. Both resize; a crop and a flip are Python's, in the workers."""
+"""Reads an epoch by a torch DataLoader whose dataset is map-style: Forebay's or
+torchvision's. Both datasets resize. Python code in the workers crops and flips."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ SIZE, CROP = 256, 224
 
 
 class Augmented(torch.utils.data.Dataset):
-    """Crops and flips what another dataset gives as C x H x W."""
+    """Crops and flips the samples of another dataset, which are C x H x W."""
 
     def __init__(self, dataset):
         self._dataset = dataset
@@ -35,8 +35,8 @@ class Augmented(torch.utils.data.Dataset):
 
 
 class Batched(Augmented):
-    """The same, several at once: for torch that asks so (2.0 on), and for
-    samplers that give lists."""
+    """An Augmented that also fetches several samples at once: torch asks for this from
+    2.0 on, and so do samplers that give lists."""
 
     def __getitem__(self, indices):
         made = [self._augment(*sample)
@@ -57,9 +57,9 @@ def measure(uri, how, workers=0, batch_size=64):
 
     Args:
       uri: a folder of class folders.
-      how: "torchvision", "single" (ours, a sample at a time) or "batched".
+      how: "torchvision", "single" (Forebay's dataset, a sample at a time) or "batched".
       workers: num_workers.
-      batch_size: samples.
+      batch_size: samples in a batch.
 
     Returns:
       A dict of images, and seconds from iter() to the last batch.

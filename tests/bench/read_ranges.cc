@@ -1,5 +1,5 @@
-// Reads random ranges of files as fast as the daemon's local source can, and
-// prints how fast that was and what CPU time it took.
+// Reads random ranges of files as fast as the daemon's local source can. Prints
+// the rate and the CPU time.
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -43,7 +43,7 @@ struct Object {
   storage::ObjectVersion version;
 };
 
-// Keeps `ahead` reads in flight until the time is up.
+// Keeps `ahead` reads in flight until the time given to Run() is up.
 class Load {
  public:
   Load(UringSource* source, std::shared_ptr<const LocalRoot> root,

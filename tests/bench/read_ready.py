@@ -1,4 +1,4 @@
-"""Takes batches whose samples cost nothing to make, and tells what that costs."""
+"""Takes batches whose samples cost nothing to make, and prints the CPU time."""
 
 import contextlib
 import json
@@ -20,16 +20,16 @@ def _cpu_seconds():
 
 
 def measure(kind, batches, batch_size=64):
-    """Takes so many batches from one worker.
+    """Takes `batches` batches from one worker.
 
     Args:
       kind: "forebay" or "torch".
-      batches: to take.
-      batch_size: samples.
+      batches: number of batches to take.
+      batch_size: samples in a batch.
 
     Returns:
-      A dict: "cpu", seconds of this process and of its workers, all that came
-      before them included; "seconds".
+      A dict: "cpu", CPU seconds of this process and its workers, the workers' start
+      included; "seconds".
     """
     dataset = python_stage.Ready((batches + WARM) * batch_size)
     loader = python_stage.loader(dataset, kind, batch_size, 1)
@@ -45,11 +45,11 @@ def measure(kind, batches, batch_size=64):
 
 
 def _sessions():
-    """The sessions of the hosts of workers that this process started."""
+    """Returns the session ids of the hosts of workers that this process started."""
     name = f"host-of-{os.getpid()}\n"
     found = set()
     for path in pathlib.Path("/proc").glob("[0-9]*/comm"):
-        with contextlib.suppress(OSError):  # it has ended
+        with contextlib.suppress(OSError):  # the process may have ended
             if path.read_text() == name:
                 found.add(os.getsid(int(path.parent.name)))
     if not found:

@@ -1,5 +1,5 @@
-"""Reads one epoch of shards whose samples are plain bytes, and tells how long
-it took and what it asked of their bucket."""
+"""Reads one epoch of shards whose samples are plain bytes. Prints the time, and the
+number of requests to the shards' bucket."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from daemon import CTL
 
 
 def requests():
-    """Requests for bytes that the daemon in the environment has made."""
+    """Returns how many requests for bytes the daemon in the environment has made."""
     jobs = json.loads(subprocess.run([str(CTL), "jobs", "--json"], check=True,
                                      stdout=subprocess.PIPE).stdout)["jobs"]
     return sum(int(job.get("remote_requests", {}).get("reads", 0))
@@ -22,13 +22,12 @@ def measure(uri, shuffle, batch_size=64):
     """Reads an epoch.
 
     Args:
-      uri: the shards.
-      shuffle: as DataLoader's.
-      batch_size: samples.
+      uri: the URI of the shards.
+      shuffle: the argument of DataLoader.
+      batch_size: samples in a batch.
 
     Returns:
-      A dict: samples, seconds (from the first request of it to the last batch),
-      requests.
+      A dict: samples, seconds (from iter() to the last batch), requests.
     """
     with forebay.DataLoader(uri, fields=("bin",), batch_size=batch_size,
                             shuffle=shuffle, seed=1,

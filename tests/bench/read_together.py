@@ -1,8 +1,8 @@
-"""Reads as a trainer among several, from an agreed moment on, and tells what it
-got when.
+"""Reads as one trainer among several, from an agreed time on. Prints how many images it
+took at which times.
 
-Says "ready" when its loader is there, and waits for a line of JSON on standard
-input that names the moments: "begin" and "end", seconds of time.monotonic().
+Prints "ready" when its loader is open. Then waits for a line of JSON on standard input
+that names the times "begin" and "end", in seconds of time.monotonic().
 """
 
 import contextlib
@@ -14,7 +14,8 @@ import time
 
 # The index of one value of every sample.
 VALUES = (slice(None), 0, 0, 0)
-LATE_SECONDS = 2.0  # after the end, until no batch of TensorSocket's is awaited
+# After the end; then the wait for TensorSocket's next batch is ended.
+LATE_SECONDS = 2.0
 
 
 class _Late(Exception):
@@ -46,7 +47,7 @@ def _torch(uri, batch_size, workers):
 
 @contextlib.contextmanager
 def _ends_at(moment):
-    """Leaves its block at a moment of time.monotonic(), even while it waits."""
+    """Leaves its block at `moment`, a time of time.monotonic(), even while it waits."""
     def leave(*_):
         raise _Late
 
@@ -66,23 +67,26 @@ def measure(uri, batch_size=64, manifest=False, dtype="float32", period=0.0,
 
     Args:
       uri: a folder of class folders, or a manifest.
-      batch_size: samples.
-      manifest: whether `uri` is one.
-      dtype: of the images.
-      period: seconds that the trainer takes for a batch at least.
-      epochs: to read at most; None: until the end.
+      batch_size: samples in a batch.
+      manifest: whether `uri` is a manifest.
+      dtype: the images' dtype.
+      period: the least seconds that the trainer takes for a batch.
+      epochs: the most epochs to read; None: until the end.
       workers: num_workers of torch's DataLoader; None: Forebay.
-      counter: of the samples made by python_stage.Photos, if these are read: a
-        file; with it, `kind` says whose DataLoader reads, and `workers` is both's.
-      stage: of python_stage.folder, if that is read, or "waiting", if
-        python_stage.Waiting is; likewise.
-      shared: by which one process makes these samples for all trainers, with
-        torch's DataLoader of `workers`: "forebay", or a kind of shared_loader.py's.
-      ports: of TensorSocket's producer, if it makes them.
+      counter: the file in which python_stage.Photos counts the samples that it makes.
+        If it is given, that dataset is read, by the DataLoader of `kind` with
+        `workers`.
+      kind: whose DataLoader reads: "forebay" or "torch".
+      stage: the argument of python_stage.folder, or "waiting" for python_stage.Waiting.
+        If it is given, that dataset is read, by the DataLoader of `kind` with
+        `workers`.
+      shared: "forebay", or a kind of shared_loader.py's. If it is given, one process
+        makes the samples for all trainers, by torch's DataLoader with `workers`.
+      ports: the ports of TensorSocket's producer; None: TensorSocket is not used.
 
     Returns:
-      A dict: "taken", pairs of a time and the images taken then; "stats", of
-      Forebay's loader.
+      A dict: "taken", pairs of a time and the images taken then; "stats", of Forebay's
+      loader.
     """
     if shared is not None:
         import shared_loader

@@ -1,4 +1,4 @@
-"""Reads an epoch as a trainer without Forebay does: DataLoader, torchvision."""
+"""Reads an epoch without Forebay: by torch's DataLoader and torchvision."""
 
 import json
 import sys
@@ -16,8 +16,8 @@ def measure(uri, workers=0, batch_size=64, stop_after=None):
     Args:
       uri: a folder of class folders.
       workers: num_workers.
-      batch_size: samples.
-      stop_after: batches; None: all.
+      batch_size: samples in a batch.
+      stop_after: the number of batches to read; None: all.
 
     Returns:
       A dict of images, seconds (from iter() to the last batch) and

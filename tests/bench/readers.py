@@ -1,4 +1,4 @@
-"""Trainers for benches: a process each, so that none inherits anything."""
+"""Runs trainers for benches, each in a process that inherits nothing."""
 
 import json
 import pathlib
@@ -15,13 +15,13 @@ def call(script, environment, **options):
     Args:
       script: the file's name.
       environment: dict of variables, such as Daemon.environment.
-      **options: what the script's `measure` is called with; JSON types.
+      **options: the arguments of the script's `measure`, of JSON types.
 
     Returns:
       The script's return value.
 
     Raises:
-      RuntimeError: it failed; its complaint is in the message.
+      RuntimeError: the script failed; the message has its output.
     """
     done = subprocess.run(
         ["/usr/bin/python3", str(FOLDER / script), json.dumps(options)],
@@ -35,5 +35,5 @@ def call(script, environment, **options):
 
 
 def program(name):
-    """Path of a C++ program of this folder."""
+    """Returns the path of a C++ program of this folder."""
     return str(ROOT / "bazel-bin" / "tests" / "bench" / name)

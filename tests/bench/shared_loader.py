@@ -1,8 +1,8 @@
-"""A torch DataLoader that one process iterates for all trainers: by forebay.share,
-or by TensorSocket.
+"""A torch DataLoader that one process iterates for all trainers, by forebay.share or by
+TensorSocket.
 
-The script is TensorSocket's producer, which runs until it is ended. The argument is
-JSON: the arguments of `serve`.
+Run as a script, it is TensorSocket's producer, which runs until it is killed. The
+argument is JSON: the arguments of `serve`.
 """
 
 import json
@@ -15,26 +15,26 @@ import python_stage
 import torch
 
 SHARE, BY_NAME, AS_SHIPPED = "forebay", "tensorsocket by name", "tensorsocket"
-PARTS = 2  # of what TensorSocket sends: with one, it sends nothing
-_opened = {}  # storages of the producer's, by name
+PARTS = 2  # parts of a batch; TensorSocket sends nothing if there is just one
+_opened = {}  # the producer's storages that this process has mapped, by name
 
 
 def _loader(uri, batch_size, workers):
     dataset = python_stage.Photos(uri, os.devnull)
-    # TensorSocket copies each batch over an earlier one: all are of one size.
+    # TensorSocket writes each batch over an earlier one, so all must have one size.
     return torch.utils.data.DataLoader(dataset, batch_size, shuffle=True,
                                        num_workers=workers, drop_last=True)
 
 
 def join(kind, uri, batch_size, workers, ports):
-    """Returns the batches, for a trainer.
+    """Returns an iterable of the batches, for a trainer.
 
     Args:
       kind: SHARE, BY_NAME or AS_SHIPPED.
       uri: the folder of photographs.
-      batch_size: samples.
-      workers: of the loader that is iterated.
-      ports: four, of TensorSocket's producer; None for SHARE.
+      batch_size: samples in a batch.
+      workers: num_workers of the loader that is iterated.
+      ports: the four ports of TensorSocket's producer; None for SHARE.
     """
     if kind == SHARE:
         import forebay
@@ -48,15 +48,16 @@ def join(kind, uri, batch_size, workers, ports):
 
 
 def _log_to_stderr():
-    # TensorSocket would log to standard output, among the answers.
+    # By default, TensorSocket logs to standard output, which has the answers.
     logging.basicConfig(level=logging.WARNING)
 
 
 def _packed(batch):
-    """Says where tensors lie in shared memory; moves them there if need be.
+    """Returns where the batch's tensors lie in shared memory, and moves them there if
+    needed.
 
-    TensorSocket keeps ten batches and writes later ones over them. So it moves only
-    those, and their names stay valid.
+    TensorSocket keeps ten batches and writes later ones over them. Only these ten are
+    ever moved, and their names stay valid.
     """
     parts = []
     for tensor in batch:
@@ -68,7 +69,7 @@ def _packed(batch):
 
 
 def _unpacked(parts):
-    """Returns tensors that lie where the producer's do; maps each name once."""
+    """Returns tensors in the producer's memory; maps each name once."""
     batch = []
     for server, name, size, dtype, offset, shape, stride in parts:
         if name not in _opened:
@@ -81,34 +82,35 @@ def _unpacked(parts):
 
 
 def serve(kind, uri, batch_size, workers, ports, jobs):
-    """Runs TensorSocket's producer without end.
+    """Runs TensorSocket's producer until it is killed.
 
     Args:
-      jobs: consumers that it waits for before it begins.
-      kind, uri, batch_size, workers, ports: as those of `join`.
+      jobs: the number of consumers that the producer waits for before it begins.
+      kind, uri, batch_size, workers, ports: as in `join`.
     """
     _log_to_stderr()
     from tensorsocket import TensorProducer
-    # torch 1.13 has `_typed_storage` by another name.
+    # torch 1.13 has this method under another name, `storage`.
     if not hasattr(torch.Tensor, "_typed_storage"):
         torch.Tensor._typed_storage = torch.Tensor.storage
     options = {"port": ports[0], "ack_port": ports[1],
                "heart_ports": tuple(ports[2:]), "producer_batch_size": PARTS}
     if kind == AS_SHIPPED:
-        # Each part that TensorSocket sends carries the whole: so it sends one part.
+        # Each part that TensorSocket sends carries the whole batch, so one part is
+        # sent.
         batch_size //= PARTS
     else:
         options["pack_fn"] = _packed
     producer = TensorProducer(_loader(uri, batch_size, workers), **options)
     print("ready", flush=True)
-    # A consumer that comes after the first batches gets none of this epoch.
+    # A consumer that comes after the first batches gets nothing of this epoch.
     while len(producer.hb.hearts) < jobs:
         time.sleep(0.1)
     while True:
         for _ in producer:
-            # ZeroMQ takes in connections of consumers when the socket is used, and
-            # until then drops what they send. The loss of an acknowledgement would
-            # make the producer send the same batches for ever.
+            # ZeroMQ accepts connections of consumers only when the socket is used.
+            # Until then it drops what the consumers send. After the loss of an
+            # acknowledgement, the producer would send the same batches for ever.
             producer.ack_socket.poll(0)
 
 

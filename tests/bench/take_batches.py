@@ -1,7 +1,7 @@
-"""Takes batches until its standard input ends; tells what it had to wait.
+"""Takes batches until its standard input ends, and prints how long it waited for them.
 
-Says "reading" at its first batch, and ends with one line of JSON: the time that
-it waited for each batch after that, in seconds.
+Prints "reading" at its first batch. Ends with one line of JSON: the seconds that it
+waited for each later batch.
 """
 
 import json
@@ -14,15 +14,15 @@ from trainer import training_transform
 
 
 def take(uri, name, weight, batch_size, step, depth):
-    """Reads epoch after epoch, batches that are made for it alone.
+    """Reads epoch after epoch. The batches are made for this loader alone.
 
     Args:
       uri: the dataset.
-      name: of the job's loader.
-      weight: of the job.
-      batch_size: images.
-      step: seconds that it computes at each batch.
-      depth: batches made ahead.
+      name: the name of the job's loader.
+      weight: the job's weight.
+      batch_size: images in a batch.
+      step: seconds that it spends on each batch.
+      depth: the number of batches made ahead.
 
     Returns:
       A list: seconds waited for each batch but the first.

@@ -1,7 +1,7 @@
 #ifndef FOREBAY_TESTS_CATCH_CATCH_H_
 #define FOREBAY_TESTS_CATCH_CATCH_H_
 
-// Catch2 as all of the tests use it.
+// Includes Catch2 with the settings that all tests share.
 
 #include <cstdint>
 #include <cstdio>
@@ -14,8 +14,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-// Catch2 adds no exception handler to each assertion, which would be a third of
-// its code. The test case's handler names the last assertion that began.
+// Catch2 adds no exception handler to each assertion, because the handlers
+// would be a third of its code. The test case's handler names the last
+// assertion that began.
 #define CATCH_CONFIG_FAST_COMPILE
 // Catch2 installs no signal handlers: sanitizers, and tests of fatal signals,
 // have their own.
@@ -61,7 +62,7 @@ struct StringMaker<absl::string_view> {
   }
 };
 
-// A vector of bytes is printed in hexadecimal, at most its first 64 bytes.
+// Prints a vector of bytes in hexadecimal, at most its first 64 bytes.
 template <>
 struct StringMaker<std::vector<std::uint8_t>> {
   static std::string convert(const std::vector<std::uint8_t>& bytes) {
@@ -78,7 +79,7 @@ struct StringMaker<std::vector<std::uint8_t>> {
   }
 };
 
-// The client's own status is printed as its code and its sentence.
+// Prints the client's own status as its code and its message.
 template <class Status>
 struct StringMaker<
     Status,

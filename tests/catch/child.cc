@@ -15,7 +15,7 @@
 namespace forebay::tests {
 namespace {
 
-// Returns the text of a file from its beginning.
+// Returns the file's text from its beginning, wherever the file position is.
 std::string ReadAll(int fd) {
   std::string text;
   char buffer[4096];
@@ -34,8 +34,8 @@ bool HoldsInChild(const std::function<void()>& act) {
   try {
     act();
   } catch (const Catch::TestFailureException&) {
-    // Catch2 has thrown because a REQUIRE failed, which `failures` lists, or
-    // because of a SKIP.
+    // Catch2 throws this if a REQUIRE failed, which `failures` then lists, and
+    // at a SKIP.
     if (result.failures.empty() && result.skip_reason.empty())
       result.failures.emplace_back("a test failure without an assertion");
   } catch (const std::exception& error) {

@@ -6,7 +6,7 @@
 
 namespace forebay::tests {
 
-// The end of a child process.
+// How a child process ended.
 struct [[nodiscard]] ChildEnd {
   // The status that waitpid() gave; 0 if the child exited with 0.
   int status = -1;
@@ -15,13 +15,14 @@ struct [[nodiscard]] ChildEnd {
 };
 
 // Runs `act` in a forked child and waits for its end. The child exits with 0,
-// or with 1 if HoldsInChild() returns false. A child that exits by itself with
-// 0 fails the test case: nobody knows what its assertions found.
+// or with 1 if HoldsInChild() returns false. If the child exits by itself with
+// 0, the test case fails, because the results of the child's assertions are
+// unknown.
 ChildEnd RunInChild(const std::function<void()>& act);
 
 // Runs `act`, in a forked child that ends by _exit(). Lets no exception out.
-// Returns false if an assertion failed, an exception left `act` or it skipped;
-// the reason goes to stderr.
+// Returns false if an assertion failed, or `act` threw or skipped; the reason
+// goes to stderr.
 bool HoldsInChild(const std::function<void()>& act);
 
 }  // namespace forebay::tests

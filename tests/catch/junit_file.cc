@@ -15,8 +15,8 @@ constexpr char kHead[] =
 constexpr char kTail[] = "</testsuite>\n</testsuites>\n";
 
 // Returns `text` as the value of an XML attribute. Bytes above ASCII may be of
-// any encoding, and XML 1.0 (section 2.2, Char) does not allow all below. Bytes
-// that cannot stand in XML become \xNN.
+// any encoding. XML 1.0 (section 2.2, Char) does not allow every ASCII byte.
+// Bytes that cannot stand in XML become \xNN.
 std::string Escaped(std::string_view text) {
   constexpr char kDigits[] = "0123456789ABCDEF";
   std::string escaped;

@@ -5,8 +5,8 @@
 
 namespace forebay::tests {
 
-// Describes() is not in the header: there, all tests would compile what <regex>
-// defines.
+// Describes() is not in the header, because all tests would then compile
+// <regex>.
 bool Describes(const std::string& expression, std::string_view text) {
   constexpr std::size_t kMostBytes = 8192;
   if (text.size() > kMostBytes) {

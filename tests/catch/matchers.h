@@ -16,8 +16,8 @@
 
 namespace forebay::tests {
 
-// A predicate of values of any type, with the words that follow the value where
-// the predicate does not hold. Catch2 calls the members `match` and `toString`.
+// A predicate of values of any type. Where it does not hold, Catch2 prints the
+// value and these words. Catch2 calls the members `match` and `toString`.
 template <class Predicate>
 class Matcher {
  public:
@@ -74,8 +74,8 @@ std::string_view TextOf(const Value& value) {
   }
 }
 
-// Whether a value is an integer that the standard library compares by value,
-// whatever the signs of the two.
+// Whether a value is an integer that std::cmp_equal compares correctly whatever
+// the signs of the two.
 template <class Value>
 inline constexpr bool kIsInteger =
     std::is_integral_v<Value> && !std::is_same_v<Value, bool> &&

@@ -20,8 +20,8 @@ struct Result {
   std::string skip_reason;
 };
 
-// Results of the process so far; the last one may be under way. Only the thread
-// of the tests calls this function.
+// Results of the process so far. The case of the last one may still run. Only
+// the thread of the tests calls this function.
 std::vector<Result>& Results();
 
 // Whether an assertion of the case under way has failed.

@@ -29,7 +29,8 @@ void WriteResults(bool last_ended) {
   if (File() != nullptr) File()->Write(Results(), last_ended);
 }
 
-// Notes each case's result, with one result for each path through its sections.
+// Records the result of each case, one for each path through the case's
+// sections.
 class Recorder final : public Catch::TestEventListenerBase {
  public:
   using TestEventListenerBase::TestEventListenerBase;
@@ -77,8 +78,8 @@ class Recorder final : public Catch::TestEventListenerBase {
     result.assertions = stats.assertions.total();
     const bool is_plain = result.failures.empty() && result.skip_reason.empty();
     // Catch2 runs a case once more if an exception left the case's last
-    // section. A run that entered no section and asserted nothing wrong is then
-    // dropped.
+    // section. If that extra run entered no section and failed nothing, its
+    // result is dropped.
     if (has_inner_ && !is_inner_ && is_plain) {
       Results().pop_back();
     } else if (is_plain && result.assertions == 0) {
@@ -117,7 +118,7 @@ class Recorder final : public Catch::TestEventListenerBase {
       text += "\nis: " + result.getExpandedExpression();
     if (result.hasMessage()) text += "\n" + std::string(result.getMessage());
     for (const Catch::MessageInfo& message : stats.infoMessages) {
-      // The text of an exception is in `infoMessages`, too, and is printed
+      // `infoMessages` also has the text of an exception, which is printed
       // once.
       if (Catch::StringRef(message.message) != result.getMessage())
         text += "\n" + message.message;
@@ -126,8 +127,7 @@ class Recorder final : public Catch::TestEventListenerBase {
   }
 
   int depth_ = 0;
-  // Whether any run of the case, and whether the present run, has entered a
-  // section.
+  // Whether any run of the case has entered a section.
   bool has_inner_ = false;
   bool is_inner_ = false;
 };
@@ -140,15 +140,14 @@ bool& Running() {
   return running;
 }
 
-// Runs at exit, which no test case may cause.
+// Runs at exit. Fails if a test case caused the exit.
 void RefuseExit() {
   if (!Running() || !InTestsProcess()) return;
   std::fprintf(stderr, "a test case ended the program\n");
   _exit(1);
 }
 
-// Returns why the tests cannot run as they are asked to, or nothing if they
-// can.
+// Returns why the tests cannot run as requested, or nothing if they can.
 std::optional<std::string> Refusal(Catch::Session& session) {
   const Catch::TestSpec& spec = session.config().testSpec();
   const bool has_names = !session.config().getTestsOrTags().empty();
@@ -184,7 +183,7 @@ int RunTests(int argc, char** argv) {
     return error;
   if (const char* const only = std::getenv("TESTBRIDGE_TEST_ONLY"))
     session.configData().testsOrTags.emplace_back(only);
-  // A filter that no test case matches is a mistake, and fails the run.
+  // A filter that no test case matches is a mistake. Then the run fails.
   session.configData().warnings = static_cast<Catch::WarnAbout::What>(
       session.configData().warnings | Catch::WarnAbout::NoTests);
   if (const auto refusal = Refusal(session)) {

@@ -3,8 +3,8 @@
 
 namespace forebay::tests {
 
-// Runs the tests that are linked with the program, as Bazel expects of a test.
-// TESTBRIDGE_TEST_ONLY chooses among them, and their results go to the file
+// Runs the tests that are linked into the program, as Bazel expects of a test.
+// TESTBRIDGE_TEST_ONLY selects tests, and the results go to the file
 // XML_OUTPUT_FILE. Returns the program's exit status.
 int RunTests(int argc, char** argv);
 

@@ -10,8 +10,7 @@ void Skip(const std::string& reason, const char* file, std::size_t line) {
   CheckOwnThread(file, line, "a SKIP");
   if (reason.empty()) FAIL("a SKIP without a reason");
   Results().back().skip_reason = reason;
-  // Catch2 takes this exception for the end of a case whose failure is reported
-  // already.
+  // For Catch2, this exception ends a case whose failure is already reported.
   throw Catch::TestFailureException();
 }
 

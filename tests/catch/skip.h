@@ -8,8 +8,8 @@
 namespace forebay::tests {
 
 // Ends the test case, on its present path through the sections, as skipped, or
-// as failed if `reason` is empty. Throws: only the test's own code may call it,
-// on its own thread, never a callback that the product runs.
+// as failed if `reason` is empty. It throws. Only the test's own code may call
+// it, on the test's thread. A callback that the product runs must not call it.
 [[noreturn]] void Skip(const std::string& reason, const char* file,
                        std::size_t line);
 

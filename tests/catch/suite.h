@@ -44,8 +44,8 @@ class RunsOn {
   }
 
  private:
-  // Two subjects may not have one name: Catch2 would enter only the first of
-  // two equal sections.
+  // Subjects need different names: of two sections with one name, Catch2 would
+  // enter only the first.
   static void Add(const Named<Subject>& added) {
     for (const Named<Subject>& each : SubjectsOf<Suite>()) {
       if (each.name != added.name) continue;

@@ -6,8 +6,8 @@
 
 namespace forebay::tests {
 
-// Returns the folder that Bazel gives to the run of a test, or /tmp; with a
-// slash at its end.
+// Returns the folder that Bazel gives to a test's run, or /tmp. The path ends
+// in a slash.
 inline std::string TempDir() {
   const char* const given = std::getenv("TEST_TMPDIR");
   return given == nullptr ? "/tmp/" : std::string(given) + "/";

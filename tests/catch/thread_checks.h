@@ -11,9 +11,9 @@
 
 namespace forebay::tests {
 
-// Checks that threads other than the test's own make. Catch2's assertions are
-// not thread-safe, so the destructor asserts on the test's thread that all
-// checks held. The object outlives every thread that checks.
+// Collects checks that other threads than the test's own make. Catch2's
+// assertions are not thread-safe, so the destructor asserts on the test's
+// thread that all checks held. The object outlives every thread that checks.
 class ThreadChecks {
  public:
   ThreadChecks() = default;
@@ -24,7 +24,7 @@ class ThreadChecks {
     CHECK_THAT(failures_, Catch::Equals(""));
   }
 
-  // Notes `words`, which say what should have held, if `holds` is false. Any
+  // If `holds` is false, records `words`, which say what should have held. Any
   // thread may call it.
   void Check(bool holds, std::string_view words) {
     const std::lock_guard<std::mutex> lock(mutex_);

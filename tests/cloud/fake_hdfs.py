@@ -1,10 +1,10 @@
 """A cluster of HDFS on this machine, as its web interface shows it.
 
-We wrote it from the documented interface ("WebHDFS REST API" of Hadoop 3.4),
-because Debian has no package of Hadoop, which takes Java and gigabytes. The tests
-also fill and read it by fsspec's client of WebHDFS, which knows that interface
-independently of us. It has a name node, and a data node that the name node leads
-to; files are in memory.
+We wrote it from the documented interface ("WebHDFS REST API" of Hadoop 3.4). Debian has
+no package of Hadoop, which needs Java and gigabytes. The tests also fill and read the
+cluster by fsspec's client of WebHDFS, which implements the interface independently of
+us. The cluster has a name node, which redirects reads to its data node. Files are in
+memory.
 """
 
 import hashlib
@@ -30,8 +30,8 @@ CRC32C = _crc32c_table()
 
 
 def checksum(content):
-    """The answer to GETFILECHECKSUM for a file of one block: the MD5 of its
-    blocks' MD5s of the CRC32C of each 512 bytes."""
+    """Returns the answer to GETFILECHECKSUM for a file of one block. The checksum is
+    the MD5 of the MD5 of the CRC32Cs, one of each 512 bytes."""
     sums = b""
     for begin in range(0, len(content), 512):
         crc = 0xFFFFFFFF
@@ -74,7 +74,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             "message": message}})
 
     def _asked(self):
-        """The path, and the first value of each field of the query."""
+        """Returns the path, and the first value of each field of the query."""
         target = urllib.parse.urlsplit(self.path)
         query = urllib.parse.parse_qs(target.query, keep_blank_values=True)
         path = urllib.parse.unquote(target.path)[len(PREFIX):].rstrip("/")
@@ -160,13 +160,14 @@ class FakeHdfs:
 
     Attributes:
       authority: "host:port" of the name node's web server.
-      data_url: of the data node's.
-      files: dict by absolute path; hold `lock` meanwhile.
+      data_url: the URL of the data node's web server.
+      files: dict by absolute path; hold `lock` to use it.
       forbidden: set of paths that nobody may read.
-      token: of delegation, which all requests need; "": none.
-      numbers: whether it tells files' numbers; else all files have one time.
-      batches: entries of a part of a folder's list; 0: as an old server, which
-        sends no parts.
+      token: the delegation token that all requests need; "": they need none.
+      numbers: whether statuses tell the files' numbers; if not, all files have the same
+        time.
+      batches: the most entries of one part of a folder's list; 0: lists come whole, as
+        from an old server.
       asked: list of (op, path, query) of all requests.
     """
 
@@ -187,7 +188,7 @@ class FakeHdfs:
             thread.start()
 
     def put(self, path, content):
-        """Writes a file, which gets a number of its own."""
+        """Writes a file, which gets a new number."""
         with self.lock:
             self._last_number += 1
             self.files[path] = _File(self._last_number, content)
@@ -211,7 +212,8 @@ class FakeHdfs:
         return None
 
     def entries(self, path):
-        """Returns the statuses of a folder's entries; of a file, its own."""
+        """Returns the statuses of a folder's entries. For a file, returns its own
+        status."""
         if path in self.files:
             return [self.status(path)]
         names = {one[len(path) + 1:].partition("/")[0] for one in self.files

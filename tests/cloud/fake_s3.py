@@ -1,8 +1,8 @@
-"""A server of S3's API on this machine: moto, which checks signatures.
+"""moto, a server of S3's API that checks signatures, on this machine.
 
-The server computes the signature of each request by Amazon's own code (botocore), and
-refuses what was signed otherwise, or by nobody it knows. It holds its objects in
-memory, and checks neither clocks nor that sessions end.
+The server computes the signature of each request by Amazon's own code (botocore). It
+refuses requests with another signature, and requests of unknown users. It holds its
+objects in memory. It does not check clocks, nor whether sessions have ended.
 """
 
 import base64
@@ -21,7 +21,7 @@ TASKS = pathlib.Path(__file__).with_name("s3_tasks.py")
 
 
 def missing():
-    """Returns why the server cannot run here; "" if it can."""
+    """Returns why the server cannot run here, or "" if it can."""
     if (PYPI / "moto").exists():
         return ""
     return "tools/setup could not install what tools/pypi.txt lists"
@@ -38,20 +38,19 @@ class FakeS3:
 
     Attributes:
       url: where it serves, "http://127.0.0.1:PORT".
-      pid: of its process.
-      keys: dict of dicts "id", "secret" and perhaps "token": those of
-        "reader", who may do all, of "untrusted", who may do nothing, and of a
-        "session" that may do all.
+      pid: the server's process id.
+      keys: dict by user of dicts "id", "secret" and perhaps "token". "reader" may do
+        everything, "untrusted" may do nothing, and "session" may do everything.
     """
 
     def __init__(self, public=False):
-        """`public`: anybody may do all, and signatures are not checked."""
+        """If `public`, anybody may do everything, and signatures are not checked."""
         self._acl = "public-read" if public else "private"
         end = time.monotonic() + START_SECONDS
-        # Debian's own modules come after those of .cache/pypi.
+        # Debian's own modules come after the modules in .cache/pypi.
         environment = dict(os.environ, PYTHONPATH=str(PYPI),
                            INITIAL_NO_AUTH_ACTION_COUNT="1000")
-        while True:  # another may have taken the port meanwhile
+        while True:  # another process may take the port meanwhile
             port = _free_port()
             self.url = f"http://127.0.0.1:{port}"
             self._process = subprocess.Popen(
@@ -63,7 +62,8 @@ class FakeS3:
             while self._process.poll() is None:
                 if self._ask("GET", "/moto-api/data.json") == 200:
                     self.keys = self._do({"do": "accounts"})
-                    # From now on, all requests are checked, or none.
+                    # From now on, every request is checked; if the server is public,
+                    # none is.
                     self._ask("POST", "/moto-api/reset-auth",
                               "inf" if public else "0")
                     return
@@ -94,11 +94,11 @@ class FakeS3:
         return json.loads(done.stdout)
 
     def fill(self, bucket, contents):
-        """Puts objects into a bucket, which is made if need be, by Amazon's own
-        client.
+        """Puts objects into a bucket by Amazon's own client. Makes the bucket if
+        needed.
 
         Args:
-          bucket: its name.
+          bucket: the bucket's name.
           contents: dict of bytes by key.
 
         Returns:

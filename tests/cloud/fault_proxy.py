@@ -1,8 +1,8 @@
 """A proxy between a client and a server of objects, which injects faults.
 
-The fault of a request depends on the seed, on the target, and on how often that
-was asked for before. It does not depend on time, nor on the order of different
-requests.
+The fault of a request depends on the seed, on the request's target, and on how often
+that target was requested before. It does not depend on time, or on the order of
+different requests.
 
     with FaultProxy(server_url, seed=1) as proxy:
         proxy.spoil(0.05)                 # 5 % of requests, faults of any kind
@@ -29,11 +29,11 @@ from http_wire import Answer, read_request, send_answer, send_part
 #   slow_first_byte  nothing for `slow_seconds`, then the answer
 #   reset            half of the answer, then a TCP reset
 #   truncate         half of the answer, then the end of the connection
-#   bit_flip         one bit is another; only where a checksum can tell
+#   bit_flip         one bit of the answer is flipped; only if it has a checksum
 #   whole            200 and all of the object instead of the range
-#   expired_token    401; once for each thing that is asked for, and only
-#                    where a token was given
-#   broken_page      a page of a list that is none; lists only
+#   expired_token    401; once for each target and range, and only
+#                    if the request has a token
+#   broken_page      no valid page of a list; only for lists
 KINDS = ("busy", "slow_down", "stall", "slow_first_byte", "reset", "truncate",
          "bit_flip", "whole", "expired_token", "broken_page")
 BURST = 2
@@ -47,7 +47,7 @@ class Gcs:
     page_type = "application/json"
     broken_pages = (b"", b"<html>Sorry</html>", b"[1, 2, 3]", b'{"items": 7}',
                     b'{"items": [{"name": "a"}]}', b'{"items": [{"name": "a')
-    checksum = "x-goog-hash"  # the header that tells one
+    checksum = "x-goog-hash"  # the header that has a checksum
     moments = re.compile(r"&?\b(generation|ifGenerationMatch)=\d+")
 
     def refuse(self, authorization):
@@ -58,7 +58,8 @@ class Gcs:
         return self.list_path.fullmatch(path) is not None
 
     def judge(self, request, answer):
-        """`answer`, or 412 where it is not the generation that was asked for."""
+        """Returns `answer`, or 412 if the answer has another generation than was
+        requested."""
         query = urllib.parse.parse_qs(request.target.partition("?")[2])
         wanted = {value for name in ("generation", "ifGenerationMatch")
                   for value in query.get(name, ())}
@@ -71,7 +72,7 @@ class Gcs:
 class S3:
     """The parts of S3's API that the proxy knows."""
 
-    # Credentials that have expired stay so until there are others.
+    # Expired credentials stay expired until there are new ones.
     kinds = tuple(kind for kind in KINDS if kind != "expired_token")
     page_type = "application/xml"
     broken_pages = (
@@ -96,13 +97,13 @@ class S3:
 class FaultProxy:
     """A running proxy; a context manager. Thread-safe.
 
-    The proxy also refuses what a media read's `generation` or `ifGenerationMatch`
-    does not fit, with 412, as Cloud Storage does and emulators do not.
+    If the `generation` or `ifGenerationMatch` of a media read does not fit, the proxy
+    refuses the read with 412. Cloud Storage does so, but emulators do not.
 
     Attributes:
-      url: where it serves, "http://127.0.0.1:PORT"; paths are the server's.
-      accepts: function that says whether the value of a header Authorization
-        (None: there is none) may read; None: anybody may.
+      url: where it serves, "http://127.0.0.1:PORT"; the paths are those of the server.
+      accepts: function that says whether the value of an Authorization header (None: no
+        header) permits reads; None: anybody may read.
       stall_seconds, slow_seconds: how long faults of these kinds last.
       away: whether every request is refused, with 503 and a Retry-After that
         nobody waits for.
@@ -113,8 +114,8 @@ class FaultProxy:
         Args:
           upstream: the server's URL, without a path.
           seed: what the faults depend on.
-          accepts: the attribute.
-          speaks: Gcs or S3, how the server does.
+          accepts: see the attribute.
+          speaks: the server's protocol, Gcs or S3.
         """
         self._speaks = speaks()
         self.accepts = accepts
@@ -129,7 +130,7 @@ class FaultProxy:
         self._before = None
         self._asked = collections.Counter()
         self._faults = collections.Counter()
-        self._times = collections.Counter()  # by what is asked for
+        self._times = collections.Counter()  # number of requests by target
         self._bursts = collections.Counter()
         self._expired = set()
         self._connections = set()
@@ -140,8 +141,8 @@ class FaultProxy:
         self._threads[0].start()
 
     def spoil(self, rate, kinds=None):
-        """From now on, this share of GET requests (0 to 1) goes wrong, each
-        kind as often as another among those that fit the request."""
+        """From now on, the share `rate` of GET requests (0 to 1) fails. Among the kinds
+        of faults that fit a request, each is equally frequent."""
         kinds = self._speaks.kinds if kinds is None else kinds
         unknown = set(kinds) - set(self._speaks.kinds)
         if unknown:
@@ -151,18 +152,18 @@ class FaultProxy:
             self._bursts.clear()
 
     def before_each(self, call):
-        """From now on, `call(target)` is called before a request is passed
-        on, on a thread of the proxy's; None: nothing is."""
+        """From now on, a thread of the proxy calls `call(target)` before it passes on a
+        request. None: nothing is called."""
         with self._lock:
             self._before = call
 
     def asked(self):
-        """A dict: how many requests came, by "media", "list" and "other"."""
+        """Returns a dict: how many requests came, by "media", "list" and "other"."""
         with self._lock:
             return dict(self._asked)
 
     def faults(self):
-        """A dict: how many requests went wrong, by kind."""
+        """Returns a dict: how many requests failed, by kind."""
         with self._lock:
             return dict(self._faults)
 
@@ -171,7 +172,7 @@ class FaultProxy:
         self._ending.set()
         with self._lock:
             for connection in self._connections:
-                with contextlib.suppress(OSError):  # it may have ended
+                with contextlib.suppress(OSError):  # the connection may have ended
                     connection.shutdown(socket.SHUT_RDWR)
         self._listener.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
@@ -207,7 +208,7 @@ class FaultProxy:
                 while self._serve_one(connection, stream, server):
                     pass
         except OSError:
-            pass  # the client went, or was sent away
+            pass  # the client has closed the connection, or the proxy has
         finally:
             server.close()
             with self._lock:
@@ -215,7 +216,7 @@ class FaultProxy:
             connection.close()
 
     def _serve_one(self, connection, stream, server):
-        """Answers one request; whether the connection goes on."""
+        """Answers one request. Returns whether the connection goes on."""
         request = read_request(stream)
         if request is None:
             return False
@@ -236,8 +237,8 @@ class FaultProxy:
         return self._send(connection, request, answer, kind, server)
 
     def _thing(self, request):
-        """A name of the request's target that is the same in every run: without
-        what depends on the moment."""
+        """Returns a name of the request's target that is the same in every run. Parts
+        that depend on the time are removed."""
         target = self._speaks.moments.sub("", request.target)
         return f"{target} {request.headers.get('range')}"
 
@@ -274,7 +275,7 @@ class FaultProxy:
         return kind
 
     def _fits(self, kind, thing, request, answer):
-        """Whether a kind of fault that does not fit all requests fits this."""
+        """Whether a kind of fault that fits only some requests fits this one."""
         if kind == "broken_page":
             return self._speaks.is_list(request)
         if kind == "expired_token":
@@ -284,10 +285,10 @@ class FaultProxy:
         if kind == "bit_flip":
             return whole and bool(answer.body) and \
                 self._speaks.checksum in answer.headers
-        return not whole  # all instead of a part
+        return not whole  # `whole` makes a difference only if a part was requested
 
     def _send(self, connection, request, answer, kind, server):
-        """Answers as the fault wants; whether the connection goes on."""
+        """Answers with the fault. Returns whether the connection goes on."""
         if kind == "busy":
             answer = Answer(503, {}, b"try again later")
         elif kind == "slow_down":
@@ -319,7 +320,7 @@ class FaultProxy:
 
 
 def _wait(connection, seconds):
-    """Returns when the time is up, the client goes, or the proxy ends."""
+    """Returns when the time is up, the client is gone, or the proxy ends."""
     select.select([connection], [], [], seconds)
 
 
@@ -330,7 +331,7 @@ def _is_whole(answer):
 
 
 def _pass_on(server, request):
-    """The server's answer."""
+    """Returns the server's answer."""
     for attempt in (1, 2):
         try:
             server.request(request.method, request.target, request.body,

@@ -1,4 +1,4 @@
-"""HTTP/1.1 as a server sees it, on plain sockets."""
+"""HTTP/1.1 from the server's side, on plain sockets."""
 
 import typing
 
@@ -18,12 +18,12 @@ class Answer(typing.NamedTuple):
     body: bytes = b""
 
 
-# These headers speak of one connection, or are written anew.
+# These headers describe one connection, or are written anew.
 _HOP_HEADERS = ("connection", "keep-alive", "transfer-encoding")
 
 
 def read_request(stream):
-    """The next request of a connection's binary stream; None: there is none."""
+    """Returns the next request of a connection's binary stream; None: there is none."""
     words = stream.readline().decode("latin-1").split()
     if len(words) != 3:
         return None
@@ -48,12 +48,12 @@ def _head(answer, length):
 
 
 def send_answer(connection, request, answer):
-    """Sends a whole answer; whether the connection goes on."""
+    """Sends a whole answer. Returns whether the connection goes on."""
     body = b"" if request.method == "HEAD" else answer.body
     connection.sendall(_head(answer, len(answer.body)) + body)
     return request.headers.get("connection", "").lower() != "close"
 
 
 def send_part(connection, answer, length):
-    """Sends an answer's beginning: its head, and `length` bytes of body."""
+    """Sends the beginning of an answer: its head, and `length` bytes of its body."""
     connection.sendall(_head(answer, len(answer.body)) + answer.body[:length])

@@ -1,4 +1,4 @@
-"""A stand-in for the metadata server of a virtual machine: it gives tokens."""
+"""A stand-in for the metadata server of a virtual machine, which gives tokens."""
 
 import http.server
 import json
@@ -13,11 +13,11 @@ EMAIL = "trainer@forebay.iam.gserviceaccount.com"
 class MetadataServer(RunningServer):
     """Serves the tokens of a machine's account; a context manager.
 
-    Each token differs from those before. Thread-safe.
+    Each token differs from all earlier ones. Thread-safe.
 
     Attributes:
-      host: for $GCE_METADATA_HOST.
-      lifetime: int, seconds that its tokens last from now on, as it says.
+      host: the value for $GCE_METADATA_HOST.
+      lifetime: int, the lifetime in seconds that it tells with each token from now on.
     """
 
     def __init__(self, lifetime=3600):
@@ -63,11 +63,11 @@ class MetadataServer(RunningServer):
 
     @property
     def given(self):
-        """int: how many tokens it has given."""
+        """int: how many tokens the server has given."""
         with self._lock:
             return self._given
 
     def accepts(self, authorization):
-        """Whether a header's value (None: no header) holds a token of ours."""
+        """Whether a header's value (None: no header) has a token of this server."""
         given = range(1, self.given + 1)
         return authorization in [f"Bearer token-{number}" for number in given]

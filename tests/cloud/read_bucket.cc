@@ -1,7 +1,7 @@
-// Lists a bucket once and then reads all of its objects a number of times, as
-// the daemon's source does, with the timeouts of a test. Prints a line of JSON
-// for each object read, {"round", "name", "size", "sha256"} or {"round",
-// "name", "error"}, and in the end what was asked for.
+// Lists a bucket once, and then reads all of its objects several times as the
+// daemon's source does, with the timeouts of a test. Prints a line of JSON for
+// each object read: {"round", "name", "size", "sha256"} or {"round", "name",
+// "error"}. At the end prints which requests were made.
 
 #include <openssl/sha.h>
 
@@ -102,7 +102,8 @@ Json ToJson(const storage::http::RequestCounts& counts) {
           {"bytes", counts.bytes}};
 }
 
-// Returns retry options with short delays, as faults of tests pass soon.
+// Returns retry options with short delays, because the faults of tests pass
+// soon.
 storage::http::RetryOptions Retries() {
   storage::http::RetryOptions options;
   options.first_delay_nanos = 10 * kMillis;

@@ -4,7 +4,7 @@ import threading
 
 
 class RunningServer:
-    """Serves from now on; a context manager.
+    """Serves from its construction on; a context manager.
 
     Attributes:
       host: where it serves, "127.0.0.1:PORT".

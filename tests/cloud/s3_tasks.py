@@ -1,9 +1,8 @@
-"""Does a task at a server of S3's API, by Amazon's own client (boto3).
+"""Does a task on a server of S3's API, by Amazon's own client (boto3).
 
-A program: reads the task, a JSON object, and prints what came of it. {"do":
-"accounts"} makes those who may read, and what they sign with; {"do": "fill",
-"keys", "bucket", "acl", "objects"} puts objects, in Base64, and prints their
-ETags.
+The program reads the task, a JSON object, and prints the result. {"do": "accounts"}
+makes the users and prints their keys. {"do": "fill", "keys", "bucket", "acl",
+"objects"} puts objects, in Base64, and prints their ETags.
 """
 
 import base64
@@ -29,8 +28,8 @@ def client(service, keys):
 
 
 def make_accounts(task):
-    """Keys of a user who may do all, of one who may do nothing, and those of a
-    session of the first kind."""
+    """Returns the keys of a user who may do everything, of one who may do nothing, and
+    of a session of the first user."""
     keys = {}
     iam = client("iam", {"id": "x", "secret": "x"})
     for user in ("reader", "untrusted"):

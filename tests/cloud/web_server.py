@@ -47,14 +47,14 @@ class _Server(http.server.ThreadingHTTPServer):
     request_queue_size = 512
 
     def handle_error(self, *_):
-        pass  # the client went
+        pass  # the client has closed the connection
 
 
 class WebServer(RunningServer):
     """A running server of files."""
 
     def __init__(self, files):
-        """`files` is a dict: names below the root, to their bytes."""
+        """`files` is a dict of the files' bytes by their paths below the root."""
         server = _Server(("127.0.0.1", 0), _Handler)
         server.files = files
         super().__init__(server)

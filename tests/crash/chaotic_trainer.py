@@ -1,6 +1,6 @@
-"""A trainer of sharing_chaos_test. It reads epochs of its seed at its own pace
-until it is told to end. It compares each batch with that of a trainer that ran
-alone."""
+"""A trainer of sharing_chaos_test, which reads epochs of its seed at its own pace until
+it is told to end. The trainer compares each batch with the batch that a trainer without
+others got."""
 
 import faulthandler
 import hashlib
@@ -19,15 +19,14 @@ AUGMENTED = T.Compose([T.RandomResizedCrop(SIDE), T.RandomHorizontalFlip(),
 
 
 def open_chaotic(photos, seed, sharing):
-    """Opens a loader with the same batches as every other one with that
-    seed."""
+    """Opens a loader. All loaders with this seed have the same batches."""
     return open_loader(photos, shuffle=True, seed=seed, batch_size=2,
                        transform=AUGMENTED, sharing=sharing)
 
 
 def _try_to_open(photos, seed, sharing):
-    """Like open_chaotic, but returns None while there is no daemon. Only an
-    open loader waits for one."""
+    """Like open_chaotic, but returns None while there is no daemon. A loader waits for
+    a daemon only once it is open."""
     try:
         return open_chaotic(photos, seed, sharing)
     except forebay.DaemonUnavailable:
@@ -50,32 +49,34 @@ def epoch_digests(loader, epoch):
 
 class Trainer:
     """Attributes:
-      batches: how many it has read.
+      batches: how many batches it has read.
     """
 
     def __init__(self, chance, expected):
-        """`expected`: epoch_digests of each epoch."""
+        """`expected` has the epoch_digests of each epoch."""
         self._chance = chance
         self._expected = expected
         self.batches = 0
 
     def read(self, loader, epoch):
-        """Reads an epoch, or some of it. Returns whether it came to the end.
+        """Reads an epoch, or a part of it. Returns whether it read the epoch to its
+        end.
 
         Raises:
-          AssertionError: a batch differs from that of a trainer alone.
+          AssertionError: a batch differs from the one that a trainer without others
+            got.
         """
         expected = self._expected[epoch]
         chance = self._chance
         leaves = chance.random() < 0.25
         last = chance.randrange(len(expected)) if leaves else len(expected)
-        pace = chance.choice([0, 0, 0.003, 0.02])  # seconds a batch
+        pace = chance.choice([0, 0, 0.003, 0.02])  # seconds for each batch
         most_held = chance.randrange(3)
         held = []
         loader.set_epoch(epoch)
         number = 0
         for batch in loader:
-            # Also ends a trainer that hangs, and says where it does.
+            # This also ends a trainer that hangs, and prints where it hangs.
             faulthandler.dump_traceback_later(PATIENCE, exit=True)
             assert digest(batch) == expected[number], (epoch, number)
             held.append((number, batch))
@@ -92,8 +93,8 @@ class Trainer:
 
 
 def train(photos, expected_path, end_path, seed, sharing, own_seed):
-    """Reads until the file `end_path` exists, and then one whole epoch. Prints
-    the number of batches, and of epochs that it read to their end."""
+    """Reads until the file `end_path` exists, and then one whole epoch. Prints the
+    numbers of batches and of whole epochs that were read."""
     chance = random.Random(int(own_seed))
     expected = json.loads(pathlib.Path(expected_path).read_text())[seed]
     trainer = Trainer(chance, expected)
@@ -103,7 +104,7 @@ def train(photos, expected_path, end_path, seed, sharing, own_seed):
         epoch = 0
         while not pathlib.Path(end_path).exists():
             whole += trainer.read(loader, epoch)
-            # Most often a trainer goes on as all others do.
+            # Most often a trainer takes the next epoch, as all other trainers do.
             epoch = ((epoch + 1) % EPOCHS if chance.random() < 0.8
                      else chance.randrange(EPOCHS))
         assert epoch_digests(loader, epoch) == expected[epoch]

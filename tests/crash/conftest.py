@@ -1,4 +1,4 @@
-"""The fixtures and modules of the integration tests, for the crash tests."""
+"""Gives the crash tests the fixtures and modules of the integration tests."""
 
 import importlib.util
 import pathlib

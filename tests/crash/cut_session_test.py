@@ -1,5 +1,5 @@
-"""Cuts a session at each of its messages, as when a daemon is killed between
-two answers. A daemon of another version may follow it."""
+"""Cuts a session at each of its messages, as when a daemon is killed between two
+answers. The next session may be with a daemon of another version."""
 
 import os
 import select
@@ -17,18 +17,18 @@ from trouble import (PATIENCE, contents, ctl, open_loader, slot_bytes,
 
 MAX_MESSAGE = 64 * 1024
 MOST_FDS = 253
-# Greeting, loader and epoch have a request and an answer each; more messages
-# may follow.
+# The greeting, the loader and the epoch have a request and an answer each. More
+# messages may follow.
 MESSAGES = 6
 
 
 class Relay:
-    """Stands between clients in this process and a daemon.
+    """Passes messages between clients in this process and a daemon.
 
     Attributes:
       cut: how many messages the first session passes before it ends.
       passed: messages of the first session so far, both ways.
-      sessions: how many there were.
+      sessions: how many sessions there were.
       was_cut: whether the first session has ended at the cut.
     """
 
@@ -40,8 +40,8 @@ class Relay:
           daemon: a Daemon.
           cut: the attribute.
           before_cut: is called before the cut.
-          rewrite: changes the bytes of each greeting from the second session
-          on.
+          rewrite: function that changes the bytes of each greeting from the second
+            session on.
         """
         self._daemon = str(daemon.runtime_dir / "session.sock")
         self.cut = cut
@@ -59,7 +59,7 @@ class Relay:
         while True:
             try:
                 client, _ = self._listening.accept()
-            except OSError:  # it was shut down
+            except OSError:  # the socket was shut down
                 return
             self.sessions += 1
             session = threading.Thread(target=self._relay,
@@ -105,7 +105,7 @@ class Relay:
 
 @pytest.fixture
 def relayed(daemon, tmp_path, monkeypatch):
-    """Makes relays that clients connect to."""
+    """A function that makes a relay and lets clients connect to it."""
     made = []
 
     def make(**arguments):
@@ -122,8 +122,8 @@ def relayed(daemon, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("cut", range(2, MESSAGES + 1))
 def test_cut_at_any_message(relayed, photos, cut):
-    """Cuts only after the greeting's answer: a client without that has found no
-    daemon."""
+    """The cut comes after the answer to the greeting: without that answer, a client has
+    not found a daemon."""
     relay = relayed()
     with open_loader(photos, shuffle=True) as loader:
         images, ids = contents(loader)
@@ -142,7 +142,7 @@ def test_cut_at_any_message(relayed, photos, cut):
 
 
 def loaders(daemon):
-    """Returns the daemon's view of all loaders."""
+    """Returns all loaders as the daemon lists them."""
     return [loader for job in ctl(daemon, "jobs")["jobs"]
             for loader in job["loaders"]]
 
@@ -154,8 +154,8 @@ def await_untaken(daemon):
 
 
 def test_a_daemon_that_lives_gets_back_what_nobody_took(relayed, daemon, photos):
-    """The daemon has started the epoch, but the client has gone to another
-    session meanwhile, as after a pause of the daemon."""
+    """The daemon starts the epoch, but meanwhile the client opens another session, as
+    after a pause of the daemon."""
     relay = relayed(before_cut=lambda: await_untaken(daemon))
     with open_loader(photos, shuffle=True) as loader:
         batches = iter(loader)
@@ -187,8 +187,8 @@ def test_so_it_does_when_it_is_not_told_of_the_end(relayed, daemon, photos):
 
 
 def test_so_it_does_of_a_batch_whose_slot_is_not_known(relayed, daemon, photos):
-    """The client asks for a slot that was made in mid-epoch when it takes the
-    slot's first batch."""
+    """A slot was made in mid-epoch. The client asks for it when it takes the slot's
+    first batch."""
     relay = relayed(cut=MESSAGES + 1)
     with open_loader(photos) as loader, open_loader(photos) as behind:
         batches, late = iter(loader), iter(behind)

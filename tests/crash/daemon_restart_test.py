@@ -1,5 +1,5 @@
-"""Kills, upgrades or stops the daemon in mid-epoch. Trainers see a pause and a
-line in the log."""
+"""Kills, upgrades or stops the daemon in mid-epoch. Trainers notice only a pause, and
+log a line."""
 
 import logging
 import os
@@ -24,7 +24,7 @@ KILLS = 20
 AUGMENTED = T.Compose([T.RandomResizedCrop(64), T.RandomHorizontalFlip(),
                        T.ToImage(), T.ToDtype("float32", scale=True)])
 
-# Reads epoch 0 again and again, and prints when it has.
+# Reads epoch 0 again and again, and prints a line after each time.
 OTHER_JOB = """
 import hashlib
 loader = open_loader(sys.argv[1], shuffle=True, seed=3, batch_size=7,
@@ -48,7 +48,7 @@ sys.stdin.readline()
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
-    """No trainer gives up, however slow the machine is."""
+    """Lets trainers wait for a daemon so long that none gives up on a slow machine."""
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", str(PATIENCE))
 
 
@@ -82,19 +82,19 @@ class Supervisor:
         self._done.set()
         self._daemon.process.kill()
         self._thread.join()
-        self._daemon.start()  # for the checks at the end
+        self._daemon.start()  # needed for the checks at the end
 
     def kill(self):
-        """Kills the daemon, which may still be starting. Returns a function
-        that says whether the next one has been launched."""
+        """Kills the daemon, which may still be starting. Returns a function that tells
+        whether the next daemon has been launched."""
         lives = self._lives
         self._daemon.process.kill()
         return lambda: self._lives > lives
 
 
 def read_disturbed(loader, disturb):
-    """Reads epoch 0, and calls `disturb()` after each of the first KILLS
-    batches. Returns all batches, held to the end, and a copy of each."""
+    """Reads epoch 0, and calls `disturb()` after each of the first KILLS batches.
+    Returns all batches, which it holds until the end, and a copy of each."""
     loader.set_epoch(0)
     held, copies = [], []
     for number, batch in enumerate(loader):
@@ -107,8 +107,8 @@ def read_disturbed(loader, disturb):
 
 
 def check_equal(held, copies, expected):
-    """Checks that the batches are those of an undisturbed run, and that held
-    ones have not changed since."""
+    """Checks that the batches are those of an undisturbed run, and that batches did not
+    change while they were held."""
     images, ids = expected
     got, got_ids = contents(held)
     assert got_ids == ids
@@ -122,8 +122,8 @@ def lines(caplog, word):
 
 
 def check_log(caplog):
-    """Checks that the log has one line when the daemon goes, and one when it is
-    back."""
+    """Checks that the log has one line about the end of the daemon, and one about its
+    return."""
     away, back = lines(caplog, "waiting up to"), lines(caplog, "goes on after")
     assert len(away) == len(back) <= KILLS
     assert away, "the trainer has not noticed at all"
@@ -207,14 +207,14 @@ def test_a_daemon_that_stays_away_is_said_so(daemon, photos, monkeypatch):
                            match=r"no Forebay daemon listens.*for 0\.4 s"
                            ) as said:
             held += iterator
-        # The trainer gets one error, without the errors that led to it.
+        # The trainer gets one error, which does not show the errors that caused it.
         assert "During handling" not in "".join(
             traceback.format_exception(said.value))
         del said
         numpy.testing.assert_array_equal(contents(held)[0],
                                          images[:2 * len(held)])
         state = loader.state_dict()
-        # The trainer goes on if the user starts a daemon in the end.
+        # The trainer goes on if the user starts a daemon at last.
         daemon.start()
         loader.load_state_dict(state)
         assert contents(loader)[1] == ids[2 * len(held):]

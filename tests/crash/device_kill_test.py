@@ -15,7 +15,7 @@ SEED = 20251123
 KILLS = int(os.environ.get("FOREBAY_KILLS", "8"))
 GPUS = 2
 
-# Compares epoch after epoch with an undisturbed run, until a line comes.
+# Compares epoch after epoch with an undisturbed run until a line comes.
 STEADY = """
 import hashlib, threading
 uri, device = sys.argv[1:]
@@ -45,7 +45,7 @@ while not told.is_set():
 print(json.dumps(rounds))
 """
 
-# Opens and closes loaders, breaks off epochs and holds batches.
+# Opens and closes loaders, breaks epochs off, and holds batches.
 RESTLESS = """
 import random
 chance = random.Random(int(sys.argv[2]))
@@ -72,7 +72,7 @@ while True:
 
 
 class Crowd:
-    """Two restless trainers, whatever becomes of them."""
+    """Two restless trainers, which the test may kill at any time."""
 
     def __init__(self, host, photos, chance):
         self._host, self._photos, self._chance = host, photos, chance
@@ -83,7 +83,7 @@ class Crowd:
                                 self._chance.randrange(1 << 30))
 
     def kill_one(self):
-        """Kills the older trainer, and starts another."""
+        """Kills the older trainer, and starts a new one."""
         trainer = self._trainers.pop(0)
         expect_line(trainer, "begins")
         trainer.kill()
@@ -117,7 +117,7 @@ def test_killed_at_random(tmp_path, photos, monkeypatch):
                 else:
                     daemon.stop(signal.SIGKILL)
                     daemon.start("--config", str(tmp_path / "forebayd.toml"))
-                # All other trainers go on meanwhile.
+                # Meanwhile all other trainers go on.
                 for trainer in steady:
                     expect_line(trainer, "round")
         finally:

@@ -1,4 +1,4 @@
-"""A daemon whose threads hang in a file system makes room for the next one."""
+"""A daemon whose threads hang in a file system makes way for the next daemon."""
 
 import pathlib
 import signal
@@ -14,13 +14,13 @@ from trouble import PATIENCE, ctl, until
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
-    """No trainer gives up, however slow the machine is."""
+    """Lets trainers wait for a daemon so long that none gives up on a slow machine."""
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", str(4 * PATIENCE))
 
 
 @pytest.fixture
 def daemon(tmp_path):
-    """A daemon that keeps next to nothing of what it has read."""
+    """A daemon that caches almost nothing."""
     config = tmp_path / "config.toml"
     config.write_text("[cache]\nmemory = '64KiB'\ndecoded = 'off'\n")
     folder = tmp_path / "daemon"
@@ -41,14 +41,14 @@ def serving_process(daemon):
 
 
 def hung_threads(process):
-    """How many threads of a process wait where no signal reaches them."""
+    """Returns how many threads of a process are in an uninterruptible wait."""
     states = [(task / "stat").read_text().rpartition(")")[2].split()[0]
               for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir()]
     return states.count("D")
 
 
 def starts(daemon):
-    """Whether another daemon starts in the place of the old one."""
+    """Whether another daemon starts with the runtime directory of the old one."""
     try:
         daemon.start()
     except AssertionError:

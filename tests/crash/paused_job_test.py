@@ -1,6 +1,6 @@
-"""Jobs whose datasets have code of their own, and that are paused: their trainers,
-hosts and workers are stopped. No other job waits for them, and they go on when they
-are continued."""
+"""Pauses jobs whose datasets are the user's code: stops their trainers, hosts and
+workers. No other job waits for these processes, and they go on when they are
+continued."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ note_hosts()
 
 @pytest.fixture
 def paused_daemon(tmp_path, monkeypatch):
-    """A daemon that takes slots back from loaders that rest."""
+    """A daemon that takes slots back from idle loaders."""
     config = tmp_path / "config.toml"
     config.write_text("[session]\nidle_seconds = 1\n")
     folder = tmp_path / "daemon"
@@ -35,7 +35,7 @@ def paused_daemon(tmp_path, monkeypatch):
 
 @contextlib.contextmanager
 def job(script, *arguments):
-    """A trainer of paused_trainer's; continues and kills it in the end."""
+    """Runs a trainer of paused_trainer, and continues and kills it at the end."""
     with trainer(HEAD + script, os.path.dirname(__file__), *arguments) as process:
         try:
             yield process
@@ -44,19 +44,19 @@ def job(script, *arguments):
 
 
 def processes(process):
-    """A trainer, its hosts and their workers."""
+    """Returns a trainer, its hosts and their workers."""
     return [process.pid, *hosts(process.pid), *workers(process.pid)]
 
 
 def send(process, number, found=processes):
-    """Sends a signal to processes of a trainer's."""
+    """Sends a signal to the processes of a trainer that `found` returns."""
     for pid in found(process):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
 
 
 def state(pid):
-    """The state of a process, as ps shows it."""
+    """Returns the state of a process, as ps shows it."""
     try:
         text = pathlib.Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -65,7 +65,8 @@ def state(pid):
 
 
 def stop(process, found=processes):
-    """Stops processes of a trainer's, and waits until they stand still."""
+    """Stops the processes of a trainer that `found` returns, and waits until they have
+    stopped."""
     send(process, signal.SIGSTOP, found)
     until(lambda: all(state(pid) in "TZX" for pid in found(process)), "they stop")
 
@@ -76,7 +77,7 @@ def go_on(process):
 
 
 def reads_all(photos, name="native"):
-    """Reads all photographs by a job of the daemon's own."""
+    """Reads all photographs by a job without code of its own."""
     with open_loader(photos, name=name, sharing="off") as loader:
         _, ids = contents(loader)
     assert sorted(ids) == list(range(len(ids)))
@@ -93,7 +94,7 @@ def test_others_go_on_while_a_host_is_stopped_before_it_forks(paused_daemon, pho
         os.kill(host, signal.SIGCONT)
         expect_line(paused, "epoch")
         go_on(paused)
-        # The daemon has waited for the one that was stopped.
+        # The daemon has waited for the host that was stopped.
         expect_line(paused, "1 hosts")
 
 
@@ -121,7 +122,7 @@ EQUAL = "train(loader_of(Noise, 7, share_key='equal'), first_step=True)"
 
 
 def read_rest(process, batches):
-    """Has a trainer read the rest of its epoch, so many batches."""
+    """Has a trainer read the `batches` batches that its epoch still has."""
     for _ in range(batches):
         go_on(process)
         expect_line(process, "batch")
@@ -139,7 +140,7 @@ def test_an_equal_job_goes_on_while_the_owner_of_the_workers_is_paused(
             until(lambda: not workers(other.pid), "its own samples are made")
             stop(owner)
             read_rest(other, 14)
-            expect_line(other, "1 hosts")  # the one that compared samples
+            expect_line(other, "1 hosts")  # the host that compared samples
             assert state(owner.pid) == "T"
         send(owner, signal.SIGCONT)
         read_rest(owner, 14)
@@ -155,7 +156,8 @@ def test_an_equal_job_starts_while_the_owner_of_the_workers_is_paused(
             expect_line(other, "batch")
             read_rest(other, 14)
             other.stdout.readline()
-            # A job that starts now shares with `other`, or has workers of its own.
+            # A job that starts now shares the workers of `other`, or has workers of its
+            # own.
             with job(EQUAL) as third:
                 expect_line(third, "batch")
                 read_rest(third, 14)
@@ -198,6 +200,6 @@ def test_a_worker_that_hangs_harms_no_other_job(paused_daemon, photos, tmp_path)
             go_on(other)
             expect_line(other, "1 hosts")
         assert state(pid) == "S"
-        # Its successor makes the sample.
+        # The next worker makes the sample.
         os.kill(pid, signal.SIGKILL)
         expect_line(one, "epoch")

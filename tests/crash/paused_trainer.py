@@ -1,5 +1,5 @@
-"""Trainers of paused_job_test, whose datasets have code of their own. Each takes a
-step for each line of its standard input, and says what it did."""
+"""Trainers of paused_job_test, whose datasets are the user's code. Each takes a step
+for each line of its standard input, and prints what it did."""
 
 import os
 import signal
@@ -15,11 +15,11 @@ from trouble import pause
 
 SAMPLES = 120
 BATCH = 8
-_started = 0  # hosts
+_started = 0  # number of hosts
 
 
 class Noise:
-    """Samples that take some time, and draw at random."""
+    """Samples that take some time to make, and have random numbers."""
 
     def __init__(self, key):
         self.key = key
@@ -35,8 +35,8 @@ class Noise:
 
 
 class Hanging(Noise):
-    """The first worker that makes sample 0 hangs over it, for ever; it writes its
-    number into the file `key`."""
+    """A dataset whose first worker that makes sample 0 hangs for ever. That worker
+    writes its process id into the file `key`."""
 
     def __getitem__(self, number):
         if number == 0:
@@ -52,7 +52,7 @@ class Hanging(Noise):
 
 
 def note_hosts():
-    """Counts the hosts that this trainer starts."""
+    """Counts the hosts that this trainer starts, in `_started`."""
     begin = HostProcess.__init__
 
     def counted(self, *arguments):
@@ -64,7 +64,7 @@ def note_hosts():
 
 
 def stop_hosts_at_fork():
-    """Lets hosts stop when they are to fork their first worker."""
+    """Makes each host stop itself when it is told to fork its first worker."""
     fork = host._Host._fork
 
     def stopping(self, *arguments):
@@ -76,19 +76,20 @@ def stop_hosts_at_fork():
 
 
 def loader_of(kind, key, workers=2, **arguments):
-    """A loader of numbers in order, each with its noise."""
+    """Returns a loader of the samples in order."""
     return forebay.DataLoader(kind(key), BATCH, seed=3, num_workers=workers,
                               framework="numpy", autostart=False, **arguments)
 
 
 def list_of(samples):
-    """Makes batches whole: no sample is made first, to learn what it is like."""
+    """Collates whole batches, so that no first sample has to be made to learn its
+    layout."""
     return (numpy.stack([sample[0] for sample in samples]),
             [sample[1] for sample in samples])
 
 
 def checked(batch, expected):
-    """Checks a batch; returns how many samples it has."""
+    """Checks a batch, and returns its number of samples."""
     numbers = [int(number) for number in batch[1]]
     assert numbers == expected[:len(numbers)], (numbers, expected[:BATCH])
     assert batch[0].shape == (len(numbers), 40, 50)
@@ -102,8 +103,8 @@ def said(word):
 
 
 def train(loader, epochs=1, first_step=False):
-    """Reads epochs; takes a step for each batch if `first_step`, else one for
-    each epoch. Says at the end how many hosts it has started."""
+    """Reads epochs. Takes a step for each batch if `first_step`, and for each epoch. At
+    the end prints how many hosts it has started."""
     with loader:
         for _ in range(epochs):
             expected = list(range(SAMPLES))

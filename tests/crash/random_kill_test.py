@@ -1,4 +1,4 @@
-"""Kills either side at random moments; the other goes on."""
+"""Kills the daemon or a trainer at random times. The other side goes on."""
 
 import concurrent.futures
 import itertools
@@ -17,12 +17,11 @@ from trouble import (PATIENCE, contents, ctl, expect_line, open_loader, trainer,
                      until)
 
 SEED = 20240613
-SECONDS = 8.0  # of killing, each test
+SECONDS = 8.0  # of killing, for each test
 AUGMENTED = T.Compose([T.RandomResizedCrop(64), T.RandomHorizontalFlip(),
                        T.ToImage(), T.ToDtype("float32", scale=True)])
 
-# Opens and closes loaders, breaks off epochs and holds batches, as fast as it
-# can.
+# Opens and closes loaders, breaks epochs off, and holds batches, as fast as it can.
 RESTLESS = """
 import json
 import os
@@ -52,12 +51,12 @@ def open_steady(photos):
 
 
 class Steady:
-    """Compares epoch after epoch with an undisturbed run."""
+    """A trainer that compares epoch after epoch with an undisturbed run."""
 
     EPOCHS = 3
 
     def __init__(self, photos):
-        self.batches = 0  # read so far
+        self.batches = 0  # number of batches read so far
         with open_steady(photos) as loader:
             self._expected = [contents(loader) for _ in range(self.EPOCHS)]
 
@@ -104,7 +103,7 @@ def test_trainers_killed_at_random(daemon, photos):
 
 
 def test_daemon_killed_at_random(daemon, photos, monkeypatch):
-    """A trainer that is not killed sees every batch once, in order."""
+    """A trainer that is not killed gets every batch once, in order."""
     print(f"seed {SEED}")
     chance = random.Random(SEED)
     steady = Steady(photos)
@@ -117,8 +116,8 @@ def test_daemon_killed_at_random(daemon, photos, monkeypatch):
                 return
             daemon.stop(signal.SIGKILL)
             daemon.start()
-            # Lets the trainer read a batch, so that it comes to an end even on
-            # a slow machine.
+            # Lets the trainer read a batch, so that it makes progress even on a slow
+            # machine.
             if life % 2 == 1:
                 before = steady.batches
                 until(lambda: steady.batches > before or done.is_set(),
@@ -150,8 +149,8 @@ def test_daemon_restarted_between_epochs(daemon, photos, how):
 
 
 def test_state_survives_both(daemon, photos):
-    """A trainer that was killed in mid-epoch resumes, though its daemon was
-    killed too."""
+    """A trainer that was killed in mid-epoch resumes, although its daemon was killed,
+    too."""
     script = """
 from random_kill_test import open_steady
 loader = open_steady(sys.argv[1])

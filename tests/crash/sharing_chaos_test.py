@@ -1,5 +1,5 @@
-"""Kills, stops, continues and starts trainers that share streams, and kills the
-daemon meanwhile. Each trainer must get the batches that it gets alone."""
+"""Kills, stops, continues and starts trainers that share streams, and kills the daemon
+meanwhile. Each trainer must get the same batches as without others."""
 
 import contextlib
 import json
@@ -17,10 +17,10 @@ from trouble import (PATIENCE, ctl, memory_used, pause, slot_bytes, trainer,
 
 SEED = int(os.environ.get("FOREBAY_CHAOS_SEED", "20261123"))
 SECONDS = float(os.environ.get("FOREBAY_CHAOS_SECONDS", "70"))
-# (seed, sharing) of each trainer. Trainers of equal pairs share a stream.
+# The seed and the sharing of each trainer. Trainers with equal pairs share a stream.
 CROWD = [("11", "elastic")] * 3 + [("12", "elastic")] * 2 + [
     ("11", "lockstep")] * 2 + [("11", "off")]
-# Memory from just above the trainers' own slots to all that could be kept.
+# From little more than the trainers' own slots need to enough to keep everything.
 LIMITS = ("480MiB", "640MiB", "2GiB")
 TRAIN = """
 sys.path.insert(0, sys.argv[1])
@@ -30,7 +30,7 @@ chaotic_trainer.train(*sys.argv[2:])
 
 
 class Crowd:
-    """Trainers that come and go: at most one for each entry of CROWD."""
+    """Trainers that start and are killed: at most one for each entry of CROWD."""
 
     def __init__(self, chance, photos, folder):
         self._chance = chance
@@ -39,7 +39,7 @@ class Crowd:
         self._end = folder / "end"
         self._stack = contextlib.ExitStack()
         self._running = [None] * len(CROWD)
-        self._stopped = {}  # place -> until when
+        self._stopped = {}  # place -> time at which to continue it
 
     def __enter__(self):
         self._expected.write_text(json.dumps({
@@ -55,7 +55,7 @@ class Crowd:
             return [epoch_digests(loader, epoch) for epoch in range(EPOCHS)]
 
     def start(self, place):
-        """Starts the trainer of `place`, which is not running."""
+        """Starts the trainer with the index `place` in CROWD, which is not running."""
         self._running[place] = self._stack.enter_context(trainer(
             TRAIN, os.path.dirname(__file__), self._photos, self._expected,
             self._end, *CROWD[place], self._chance.randrange(1 << 30)))
@@ -74,7 +74,8 @@ class Crowd:
         self._stopped[place] = time.monotonic() + seconds
 
     def go_on(self, whatever=False):
-        """Continues the trainers that were stopped for long enough."""
+        """Continues the trainers that were stopped for long enough, or all if
+        `whatever`."""
         for place, end in list(self._stopped.items()):
             if whatever or time.monotonic() >= end:
                 self._running[place].send_signal(signal.SIGCONT)
@@ -97,8 +98,8 @@ class Crowd:
             self.stop(place, self._chance.choice([0.05, 0.5, 3]))
 
     def finish(self):
-        """Lets all trainers read to their end. Returns [batches, whole epochs]
-        of each."""
+        """Lets all trainers finish their epochs. Returns [batches, whole epochs] of
+        each."""
         self.go_on(whatever=True)
         for place, process in enumerate(self._running):
             if process is None:
@@ -112,8 +113,7 @@ class Crowd:
 
 
 def configured(folder, limit):
-    """Writes a configuration in which only batches take memory. Returns its
-    path."""
+    """Writes a configuration by which only batches take memory. Returns its path."""
     path = folder / f"{limit}.toml"
     path.write_text(f"[memory]\nlimit = '{limit}'\n[cache]\nmemory = '0'\n"
                     "[image]\nscratch_limit = '16MiB'\n"
@@ -123,7 +123,7 @@ def configured(folder, limit):
 
 @pytest.fixture
 def patient(monkeypatch):
-    """No trainer gives up, however slow the machine is."""
+    """Lets trainers wait for a daemon so long that none gives up on a slow machine."""
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", str(PATIENCE))
 
 
@@ -155,7 +155,7 @@ def test_everybody_gets_what_a_trainer_alone_gets(patient, photos, tmp_path):
 
 
 def check_as_new(daemon, config):
-    """Checks that the daemon uses no more memory than a new one."""
+    """Checks that the daemon uses no more memory than a new daemon."""
     left = memory_used(daemon)
     assert daemon.stop() == 0, daemon.log()
     daemon.start("--config", config)

@@ -1,5 +1,5 @@
-"""Kills trainers whose datasets have code of their own, their hosts, their workers
-and the daemon at random. Each trainer gets what it gets undisturbed."""
+"""Kills trainers whose datasets are the user's code, their hosts, their workers and the
+daemon at random. Each trainer gets the same samples as undisturbed."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ staged_trainer.train(*sys.argv[2:])
 
 
 class Crowd:
-    """One trainer for each entry of CROWD, started again when it was killed."""
+    """One trainer for each entry of CROWD, which is restarted when it was killed."""
 
     def __init__(self, chance, folder):
         self._chance = chance
@@ -33,7 +33,7 @@ class Crowd:
         self._end = folder / "end"
         self._stack = contextlib.ExitStack()
         self._running = [None] * len(CROWD)
-        self.pids = []  # of all trainers that ever were
+        self.pids = []  # process ids of all trainers that were ever started
 
     def __enter__(self):
         self._expected.write_text(json.dumps(
@@ -66,7 +66,8 @@ class Crowd:
         self._start(place)
 
     def kill_one_of(self, find):
-        """Kills one of the processes that find(trainer's number) gives."""
+        """Kills one of the processes that `find` returns for the process id of a
+        trainer."""
         found = [pid for trainer in self.pids for pid in find(trainer)]
         if not found:
             return False
@@ -75,7 +76,8 @@ class Crowd:
         return True
 
     def finish(self):
-        """Lets all trainers read to their end; returns the epochs of each."""
+        """Lets all trainers finish their epochs, and returns the number of epochs of
+        each."""
         self._end.touch()
         for process, kind in zip(self._running, CROWD):
             assert process.wait(timeout=2 * PATIENCE) == 0, kind
@@ -83,7 +85,7 @@ class Crowd:
 
 
 def memfds(pid):
-    """How many memfds a process has open."""
+    """Returns how many memfds a process has open."""
     count = 0
     for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):
@@ -95,7 +97,7 @@ def test_each_gets_what_it_gets_undisturbed(daemon, tmp_path, monkeypatch):
     print(f"seed {SEED}")
     chance = random.Random(SEED)
     monkeypatch.setenv("FOREBAY_RUNTIME_DIR", str(daemon.runtime_dir))
-    # No trainer gives up, however slow the machine is.
+    # No trainer gives up waiting for a daemon, however slow the machine is.
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", str(PATIENCE))
     before = memfds(daemon.process.pid)
     killed = dict.fromkeys(["worker", "host", "trainer", "daemon"], 0)

@@ -1,5 +1,5 @@
-"""A trainer of stage_kill_test. It reads epochs of a dataset with code of its own
-until it is told to end, and compares each with that of an undisturbed trainer."""
+"""A trainer of stage_kill_test, whose dataset is the user's code. It reads epochs until
+it is told to end, and compares each with that of an undisturbed trainer."""
 
 import faulthandler
 import hashlib
@@ -20,7 +20,7 @@ EPOCHS = 2
 
 
 class Noise:
-    """Samples that take some time, and draw at random."""
+    """Samples that take some time to make, and have random numbers."""
 
     def __len__(self):
         return SAMPLES
@@ -34,7 +34,7 @@ class Noise:
 
 
 def listed(samples):
-    """Makes batches whole: nested, and with texts."""
+    """Collates whole batches, which are nested and have texts."""
     return {"numbers": [sample[1] for sample in samples],
             "images": torch.stack([torch.from_numpy(s[0]) for s in samples]),
             "texts": [f"{sample[2]:.6f}" for sample in samples]}
@@ -45,7 +45,7 @@ def _weighted():
                                  generator=torch.Generator().manual_seed(5))
 
 
-# Trainers of one kind share their workers, but for those of "alone".
+# Trainers of one kind share their workers, except those of the kind "alone".
 KINDS = {
     "rows": lambda: {"shuffle": True, "seed": 1, "share_key": "rows"},
     "batches": lambda: {"shuffle": True, "seed": 2, "collate_fn": listed,
@@ -81,7 +81,8 @@ def digests(batches):
 
 
 def undisturbed(kind):
-    """Returns the digests of each epoch; checks that each sample is in it once."""
+    """Returns the digests of each epoch. Checks that each sample is in the epoch
+    once."""
     with open_staged(kind) as loader:
         epochs = [list(digests(loader)) for _ in range(EPOCHS)]
     for epoch in epochs:
@@ -92,19 +93,20 @@ def undisturbed(kind):
 
 
 def train(expected_path, end_path, kind, seed):
-    """Reads until the file `end_path` exists, and then to the end of an epoch.
-    Prints the number of whole epochs."""
+    """Reads until the file `end_path` exists, and then finishes the epoch. Prints the
+    number of whole epochs."""
     chance = random.Random(int(seed))
     expected = json.loads(pathlib.Path(expected_path).read_text())[kind]
     whole = 0
     while whole == 0 or not pathlib.Path(end_path).exists():
-        # A sampler's order goes on with its generator: begin anew.
+        # A sampler's order depends on its generator's state, so each loader starts
+        # anew.
         with until(lambda: _try_to_open(kind), "a daemon") as loader:
             for epoch in range(EPOCHS):
-                pace = chance.choice([0, 0, 0.01])  # seconds a batch
+                pace = chance.choice([0, 0, 0.01])  # seconds for each batch
                 number = 0
                 for text in digests(loader):
-                    # Also ends a trainer that hangs, and says where it does.
+                    # This also ends a trainer that hangs, and prints where it hangs.
                     faulthandler.dump_traceback_later(PATIENCE, exit=True)
                     assert text == expected[epoch][number], (epoch, number)
                     number += 1

@@ -1,4 +1,5 @@
-// The client's GPU by the real plug-in, on a GPU or on the fake.
+// Tests of the client's GPU with the real plug-in, on a GPU or on the fake
+// driver.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -36,7 +37,7 @@ void CountCall(void* calls) { ++*static_cast<std::atomic<int>*>(calls); }
 TEST_CASE("The client's GPU makes a tensor of what the daemon exports",
           "[device][client_gpu]") {
   WithGpus(R"({"delay_micros": 2000})", [] {
-    const Trainer trainer;  // has a stream, and room for the tensor
+    const Trainer trainer;  // has a stream, and memory for the tensor
     std::shared_ptr<Gpu> gpu = OpenGpu();
     REQUIRE(gpu->has_tail());
     CHECK(gpu->uuid().size() == 36);

@@ -1,5 +1,5 @@
-"""The CUDA driver that the process finds (device/fake_libcuda), by ctypes: what a
-framework would do with it."""
+"""The CUDA driver that the process finds (device/fake_libcuda), by ctypes. Does what a
+framework would do with the driver."""
 
 import ctypes
 import functools
@@ -14,7 +14,7 @@ def check(status):
 
 @functools.lru_cache(maxsize=None)
 def _context(ordinal):
-    """The primary context of a GPU."""
+    """Returns the primary context of a GPU."""
     check(library.cuInit(0))
     device, context = ctypes.c_int(), ctypes.c_void_p()
     check(library.cuDeviceGet(ctypes.byref(device), ordinal))
@@ -23,7 +23,7 @@ def _context(ordinal):
 
 
 class Entered:
-    """Has the thread use a GPU."""
+    """While a `with` block lasts, the thread uses a GPU."""
 
     def __init__(self, ordinal):
         self._context = _context(ordinal)
@@ -39,7 +39,7 @@ class Stream:
     """A stream of one GPU.
 
     Attributes:
-      cuda_stream: int, the CUstream.
+      cuda_stream: int, the value of the CUstream.
     """
 
     def __init__(self, ordinal):
@@ -55,7 +55,7 @@ class Stream:
             check(library.cuStreamSynchronize(ctypes.c_void_p(self.cuda_stream)))
 
     def fill(self, address, value, count):
-        """Queues: sets `count` bytes of the GPU's memory."""
+        """Queues a call that sets `count` bytes of the GPU's memory to `value`."""
         content = (ctypes.c_uint8 * count)(*[value] * count)
         with Entered(self._ordinal):
             check(library.cuMemcpyHtoDAsync_v2(
@@ -63,7 +63,7 @@ class Stream:
                 ctypes.c_void_p(self.cuda_stream)))
 
     def read(self, address, to, count):
-        """Copies `count` bytes to the host's memory at `to`, and waits."""
+        """Copies `count` bytes to host memory at `to`, and waits for the copy."""
         with Entered(self._ordinal):
             check(library.cuMemcpyDtoHAsync_v2(
                 ctypes.c_void_p(to), ctypes.c_uint64(address),
@@ -73,12 +73,12 @@ class Stream:
 
 @functools.lru_cache(maxsize=None)
 def stream(ordinal):
-    """The stream that a framework works on."""
+    """Returns the stream on which a framework works."""
     return Stream(ordinal)
 
 
 def count():
-    """How many GPUs there are."""
+    """Returns the number of GPUs."""
     found = ctypes.c_int()
     check(library.cuInit(0))
     check(library.cuDeviceGetCount(ctypes.byref(found)))
@@ -86,7 +86,7 @@ def count():
 
 
 def free_bytes(ordinal=0):
-    """The memory of a GPU that nobody has."""
+    """Returns the free bytes of a GPU's memory."""
     free, total = ctypes.c_size_t(), ctypes.c_size_t()
     with Entered(ordinal):
         check(library.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)))

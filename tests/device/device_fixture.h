@@ -27,7 +27,7 @@ Function* FindInDriver(const char* symbol) {
   return reinterpret_cast<Function*>(dlsym(library, symbol));
 }
 
-// Returns the driver's name of a result, for messages.
+// Returns the driver's name of a result code, for messages.
 std::string NameOf(CUresult result);
 
 #define FOREBAY_CHECK_CUDA(expected, call)       \
@@ -58,17 +58,17 @@ class DeviceTest {
   CUstream stream_ = nullptr;
 };
 
-// Returns `count` bytes whose values differ from place to place.
+// Returns `count` bytes whose values differ from byte to byte.
 std::vector<unsigned char> Numbers(std::size_t count, unsigned first = 0);
 
-// A piece of a GPU's memory that this process uses.
+// A piece of GPU memory that is mapped in this process.
 struct MappedMemory {
   CUdeviceptr address = 0;
   std::size_t bytes = 0;
 };
 
-// Maps a handle's memory at an address of the GPU. TryToMap works outside of a
-// test, too.
+// Maps a handle's memory at an address of the GPU. TryToMap, unlike Map, can
+// also be called outside of a test.
 CUresult TryToMap(CUdevice device, CUmemGenericAllocationHandle handle,
                   MappedMemory* memory);
 MappedMemory MapMemory(CUdevice device, CUmemGenericAllocationHandle handle,

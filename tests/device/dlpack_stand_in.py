@@ -1,4 +1,4 @@
-"""Stands in for a framework that takes tensors by DLPack, as CuPy and JAX do."""
+"""Stands in for a framework that takes tensors by DLPack, such as CuPy and JAX."""
 
 import ctypes as c
 import math
@@ -15,7 +15,7 @@ _api.PyCapsule_GetPointer.argtypes = [c.py_object, c.c_char_p]
 _api.PyCapsule_SetName.argtypes = [c.py_object, c.c_char_p]
 _USED = {b"dltensor": b"used_dltensor",
          b"dltensor_versioned": b"used_dltensor_versioned"}
-# DLPack's numbers of kinds of elements.
+# The kinds of elements of NumPy, by DLPack's numbers for them.
 _KINDS = {0: "i", 1: "u", 2: "f", 4: "u", 6: "b"}
 
 
@@ -42,12 +42,12 @@ class _Versioned(c.Structure):
 
 
 class Array:
-    """A tensor as a framework has it: with the memory, until it is freed.
+    """A tensor that a framework has taken; it owns the memory until it is freed.
 
     Attributes:
-      version: of DLPack, or None.
-      flags: of a versioned tensor, or None.
-      code: of the kind of its elements.
+      version: DLPack's version, or None if the tensor has no version.
+      flags: the flags of a versioned tensor, or None.
+      code: DLPack's number for the kind of its elements.
     """
 
     def __init__(self, capsule):
@@ -73,7 +73,8 @@ class Array:
         self.ordinal = tensor.ordinal
 
     def numpy(self, stream=None):
-        """A copy on the host, made by what `stream` does next."""
+        """Returns a copy on the host, which is made on `stream` behind its queued
+        work."""
         copied = numpy.empty(self.shape, self.dtype)
         if copied.nbytes:
             (stream or cuda_driver.stream(self.ordinal)).read(
@@ -93,8 +94,8 @@ def from_dlpack(tensor, stream=None, **arguments):
     """Takes a tensor as frameworks do.
 
     Args:
-      stream: a cuda_driver.Stream; None: that of the tensor's GPU.
-      arguments: more of __dlpack__'s.
+      stream: a cuda_driver.Stream; None: the current stream of the tensor's GPU.
+      arguments: further arguments of __dlpack__.
     """
     kind, ordinal = tensor.__dlpack_device__()
     assert kind == 2

@@ -1,5 +1,5 @@
-// The behaviour of a driver that Forebay relies on. The fake passes it in every
-// run of the tests, NVIDIA's on a machine with a GPU.
+// Tests of the driver's behaviour that Forebay relies on. The fake driver
+// passes them in every run of the tests, NVIDIA's on a machine with a GPU.
 #include <cuda.h>
 #include <signal.h>
 #include <spawn.h>
@@ -257,7 +257,8 @@ TEST_CASE_METHOD(DriverTest, "A forked child has no initialized driver",
   CHECK(status == 0);
 }
 
-// Runs this program as a peer that gets `fd`; returns its exit status.
+// Runs this program as a peer that gets `fd`, and returns the peer's exit
+// status.
 int RunPeer(const char* what, int fd) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -303,7 +304,7 @@ TEST_CASE_METHOD(
   CHECK(FreeMemory() == before);
 }
 
-// Is the peer: imports the memory, writes it, and ends as it is told.
+// Acts as the peer: imports the memory, writes it, and ends as `what` says.
 int BePeer(const std::string& what) {
   CUdevice device = 0;
   CUcontext context = nullptr;

@@ -14,8 +14,8 @@ struct ElementForm {
   std::uint32_t colors = 3;
 };
 
-// Returns the bytes of the elements by their definition, one at a time. `table`
-// has 256 elements a color.
+// Returns the bytes of the elements, computed one by one from their definition.
+// `table` has 256 elements for each color.
 std::vector<unsigned char> ExpectedElements(
     const ElementForm& form, const std::uint32_t* table,
     const std::vector<unsigned char>& pixels);

@@ -1,4 +1,5 @@
-// The fake driver's script: a GPU that fails, stalls, is old, or is taken.
+// Tests of the fake driver's script: a GPU that fails, stalls, is old, or is in
+// use.
 #include <cuda.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -24,7 +25,8 @@ namespace {
 
 using tests::Each;
 
-// A context of the first GPU, and the objects that a trainer makes first.
+// A context of the first GPU, and the objects that a trainer makes at its
+// start.
 struct Session {
   CUcontext context = nullptr;
   CUstream stream = nullptr;
@@ -188,7 +190,7 @@ CUresult OpenBesideAnother(const std::string& script) {
     const pid_t other = fork();
     Session session;
     if (other == 0) {
-      // The second process's answer would hide a failure of this process.
+      // A CHECK in the second process would hide a failure of this process.
       const char opened = Open(&session) == CUDA_SUCCESS ? 'y' : 'n';
       CHECK(write(told[1], &opened, 1) == 1);
       char nothing;

@@ -1,4 +1,4 @@
-// The plug-in beside a driver that fails.
+// Tests of the plug-in with a driver that fails.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,12 +21,13 @@ using tests::HasCode;
 using tests::IsOk;
 
 constexpr std::uint64_t kPiece = std::uint64_t{2} << 20;
-// The GPU has room for a context and ten pieces.
+// The GPU has memory for a context and ten pieces.
 constexpr char kSmall[] =
     R"("context_bytes": 4194304, "gpus": [{"memory": 25165824}])";
 constexpr int kPieces = 10;
 
-// Runs `test(driver)` in a process whose GPU is small and has these faults.
+// Runs `test(driver)` in a process whose GPU is small and whose driver has
+// `faults`.
 void WithFaults(const std::string& faults,
                 const std::function<void(Driver&)>& test) {
   device_tests::WithGpus(
@@ -37,7 +38,7 @@ void WithFaults(const std::string& faults,
       });
 }
 
-// Returns the number of pieces that a GPU has left.
+// Returns how many more pieces of memory can be allocated on a GPU.
 int PiecesLeft(Gpu& gpu) {
   std::vector<std::unique_ptr<GpuMemory>> taken;
   while (true) {
@@ -65,7 +66,7 @@ TEST_CASE("An allocation that fails in the GPU plug-in leaves nothing behind",
                  CHECK_THAT(failed, HasCode(absl::StatusCode::kInternal));
                  CHECK_THAT(failed.message(),
                             Contains("CUDA_ERROR_NOT_PERMITTED"));
-                 // cuMemRelease has not released its handle.
+                 // A failed cuMemRelease has not released its handle's memory.
                  const int lost = call == std::string("cuMemRelease") ? 1 : 0;
                  CHECK(PiecesLeft(**gpu) == kPieces - lost);
                  CHECK(PiecesLeft(**gpu) == kPieces - lost);

@@ -1,4 +1,5 @@
-// The plug-in keeps the contract of cuda::Gpu, on a GPU or on the fake.
+// Tests that the plug-in fulfils the contract of cuda::Gpu, on a GPU or on the
+// fake driver.
 #include "tests/conformance/cuda/gpu_conformance.h"
 #include "tests/device/plugin_on_driver.h"
 

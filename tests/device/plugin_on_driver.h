@@ -12,8 +12,8 @@ namespace forebay::device_tests {
 // null, if that does not work.
 std::unique_ptr<cuda::Driver> OpenPluginOnDriver();
 
-// Returns the same plug-in's own table, after a call of `describe`. The plug-in
-// stays loaded.
+// Calls `describe` of the same plug-in, and returns the plug-in's own table.
+// The plug-in stays loaded.
 const cuda::Plugin& PluginOnDriver();
 
 }  // namespace forebay::device_tests

@@ -6,10 +6,10 @@
 
 namespace forebay::device_tests {
 
-// Runs `test` in a child process whose driver, the fake one, reads this script,
-// JSON as fake_libcuda/script.h says. An expectation that fails in the child
-// fails the test. No driver may have been loaded in this process. Blocks until
-// the child has ended.
+// Runs `test` in a child process with the fake driver, which reads `script`.
+// The script is JSON as in fake_libcuda/script.h. An expectation that fails in
+// the child fails the test. This process must not have loaded a driver. Blocks
+// until the child has ended.
 void WithGpus(const std::string& script, const std::function<void()>& test);
 
 }  // namespace forebay::device_tests

@@ -1,4 +1,4 @@
-// The tail kernel on the GPU, or on the fake.
+// Tests of the tail kernel, on a GPU or on the fake driver.
 #include "cuda/kernels/tail_kernel.h"
 
 #include <cuda.h>

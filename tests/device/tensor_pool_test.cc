@@ -1,4 +1,4 @@
-// The client's memory for tensors, on a GPU or on the fake.
+// Tests of the client's memory for tensors, on a GPU or on the fake driver.
 #include "client/device/tensor_pool.h"
 
 #include <cuda.h>
@@ -30,7 +30,7 @@ using client::device::TensorPool;
 
 constexpr std::size_t kBytes = 1000;
 constexpr int kBlocksAhead = 4;
-// Streams pause before operations, each for other times.
+// Streams pause before each operation, for random times up to 3 ms.
 constexpr char kDelays[] = R"({"seed": 7, "delay_micros": 3000})";
 
 std::shared_ptr<TensorPool> OpenPool() {
@@ -42,7 +42,7 @@ std::shared_ptr<TensorPool> OpenPool() {
   return pool;
 }
 
-// Makes a tensor of these bytes; any thread may call it.
+// Makes a tensor of these bytes. Any thread may call it.
 Status TryToMake(TensorPool& pool, const std::vector<unsigned char>& bytes,
                  std::unique_ptr<TensorMemory>* memory) {
   Status status = pool.Take(bytes.size(), memory);
@@ -94,7 +94,7 @@ TEST_CASE("A stream finds the pool's tensor made when it gets it",
       std::vector<unsigned char> bytes = Numbers(kBytes, first);
       const auto memory = Make(*pool, bytes);
       const std::vector<unsigned char> sent = bytes;
-      bytes.assign(kBytes, 0xFF);  // the host's is free at once
+      bytes.assign(kBytes, 0xFF);  // the host's memory may be reused at once
       REQUIRE_THAT(memory->HandOver(trainer.stream()), IsOk());
       CHECK(trainer.Read(memory->address(), kBytes) == sent);
     }
@@ -112,8 +112,8 @@ TEST_CASE("The tensor pool uses memory again only after the stream that had it",
     std::vector<std::unique_ptr<TensorMemory>> last;
     for (unsigned first = 0; first < 2 * kBlocksAhead; ++first) {
       auto memory = Make(*pool, Numbers(kBytes, first));
-      // This tensor has the memory of one of the first tensors, which the
-      // halted stream still has to read.
+      // This tensor would reuse the memory of one of the first tensors, which
+      // the halted stream has not read yet.
       if (first >= kBlocksAhead) {
         last.push_back(std::move(memory));
         continue;
@@ -151,7 +151,7 @@ TEST_CASE(
       FOREBAY_REQUIRE_CUDA(Api().copy_on_device(
           copies.back(), memory->address(), kBytes, trainer.stream()));
     }
-    // The pool waits for the halted stream.
+    // The pool must wait until the halted stream goes on.
     std::unique_ptr<TensorMemory> memory;
     auto next = std::async(std::launch::async, [&] {
       return TryToMake(*pool, Numbers(kBytes, 99), &memory);
@@ -178,7 +178,7 @@ TEST_CASE(
     CHECK(trainer.FreeMemory() <= available - (18 << 20));
     pool->Close();
     CHECK(trainer.FreeMemory() > available - (18 << 20));
-    // A tensor outlives the pool's users.
+    // A tensor may outlive the users of the pool.
     REQUIRE_THAT(held->HandOver(trainer.stream()), IsOk());
     CHECK(trainer.Read(held->address(), 10 << 20) == Numbers(10 << 20));
   });
@@ -225,7 +225,7 @@ TEST_CASE("The tensor pool refuses a captured stream and does not spoil it",
     CHECK(memory->HandOver(trainer.stream()).code ==
           FOREBAY_FAILED_PRECONDITION);
     dropped.reset();
-    // Other threads' work goes on meanwhile.
+    // Work of other threads goes on meanwhile.
     Status made;
     std::thread([&] {
       std::unique_ptr<TensorMemory> other;

@@ -1,10 +1,11 @@
-"""Stands in for the CUDA that Debian's torch lacks: the five calls that the
-client makes, on the driver that the process finds (device/fake_libcuda).
+"""Stands in for the CUDA support that Debian's torch lacks. It provides the five
+functions of torch that the client calls, on the driver that the process finds
+(device/fake_libcuda).
 
     import torch_stand_in
     torch_stand_in.install()
     ...
-    tensor.cpu()  # of a batch on a GPU: a real tensor
+    tensor.cpu()  # for a batch's tensor on a GPU: returns a real torch.Tensor
 """
 
 import ctypes
@@ -22,7 +23,8 @@ class Tensor:
 
     requires_grad = is_quantized = False
     layout = torch.strided
-    __class__ = property(lambda self: torch.Tensor)  # what isinstance() sees
+    # Makes isinstance(tensor, torch.Tensor) true.
+    __class__ = property(lambda self: torch.Tensor)
 
     def __init__(self, shape, dtype, device):
         self.shape, self.dtype, self.device = tuple(shape), dtype, device
@@ -72,13 +74,13 @@ class Tensor:
         return copied
 
     def __del__(self):
-        # torch's caching allocator gives memory to the same stream again.
+        # torch's caching allocator reuses memory only on the same stream.
         try:
             cuda_driver.stream(self.device.index).synchronize()
             with cuda_driver.Entered(self.device.index):
                 cuda_driver.library.cuMemFree_v2(self._address)
         except RuntimeError:
-            pass  # the context is lost, and its memory with it
+            pass  # the context is lost, and its memory with the context
 
 
 class Permuted:

@@ -15,7 +15,7 @@
 
 namespace forebay::device_tests {
 
-// Room for a message of the plug-in.
+// A buffer for a message of the plug-in.
 class Words : public cuda::PluginWords {
  public:
   Words() : PluginWords{.text = room_, .size = sizeof(room_)} {}
@@ -28,7 +28,7 @@ class Words : public cuda::PluginWords {
   char room_[1024] = {};
 };
 
-// Expects that a call of the plug-in's succeeds: FOREBAY_CHECK_OK(why, call).
+// Expects that a call of the plug-in succeeds: FOREBAY_CHECK_OK(why, call).
 #define FOREBAY_CHECK_OK(why, call)                              \
   do {                                                           \
     const auto forebay_result = (call);                          \
@@ -36,17 +36,17 @@ class Words : public cuda::PluginWords {
     CHECK(forebay_result == ::forebay::cuda::PluginResult::kOk); \
   } while (false)
 
-// Memory of the GPU that the daemon's half has filled and exported.
+// GPU memory that the daemon's half of the plug-in has filled and exported.
 struct Exported {
   proto::Fd fd;
   std::uint64_t bytes = 0;
 };
 
-// Fills memory as the daemon does, and keeps nothing but the descriptor.
+// Fills memory as the daemon does, and keeps only the memory's descriptor.
 Exported Export(const std::vector<unsigned char>& bytes);
 
-// A trainer with a stream of its own, and the plug-in's trainer half for the
-// first GPU. Its thread has the GPU's context.
+// A trainer with its own stream, and the plug-in's trainer half for the first
+// GPU. The trainer's thread has the GPU's context.
 class Trainer {
  public:
   Trainer();
@@ -64,13 +64,14 @@ class Trainer {
   std::uint64_t Allocate(std::size_t bytes) const;
   void Write(std::uint64_t address,
              const std::vector<unsigned char>& bytes) const;
-  // Returns the bytes at an address, once the stream is done.
+  // Waits for the stream, and returns the bytes at an address.
   std::vector<unsigned char> Read(std::uint64_t address,
                                   std::size_t bytes) const;
   std::size_t FreeMemory() const;
   // Waits for all streams.
   void Finish() const;
-  // Queues a function of the host, which must outlive its call.
+  // Queues a call of `function` on the host. The function must live until the
+  // call ends.
   void QueueOnHost(std::function<void()>* function) const;
   cuda::PluginResult CallAfter(std::function<void()>* function,
                                Words& why) const;

@@ -1,4 +1,4 @@
-// The plug-in's trainer half beside a driver that fails.
+// Tests of the plug-in's trainer half with a driver that fails.
 #include <cuda.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -34,7 +34,7 @@ std::string Fault(const std::string& call, const std::string& error, int first,
          std::to_string(times) + "}";
 }
 
-// Runs `test` in a process whose driver has this fault.
+// Runs `test` in a process whose driver's function `call` fails with `error`.
 void WithFault(const std::string& call, const std::string& error, int first,
                int times, const std::function<void()>& test) {
   WithGpus(R"({"faults": [)" + Fault(call, error, first, times) + "]}", test);
@@ -50,7 +50,7 @@ PluginResult Import(const Trainer& trainer, const Exported& memory,
   return result;
 }
 
-// Runs a tail that makes uint8 elements of 64 pixels.
+// Runs a tail that makes uint8 elements from 64 pixels.
 PluginResult RunTail(const Trainer& trainer, std::uint64_t from,
                      std::uint64_t to, std::string* words) {
   cuda::PluginTail tail = {};
@@ -67,7 +67,9 @@ TEST_CASE("An import of GPU memory that fails leaves nothing behind",
           "[device][trainer_gpu_fault]") {
   struct Case {
     const char* call;
-    int first, times;  // the export has made the same calls, but for importing
+    // Numbers of the failing calls. The export has already made one of each
+    // call, except the import.
+    int first, times;
   };
   for (const Case& one : std::vector<Case>{
            {"cuMemImportFromShareableHandle", 1, 1},
@@ -259,7 +261,7 @@ TEST_CASE("A trainer's GPU that the kernels are not for has no tail",
       CHECK(RunTail(trainer, from, to, &words) == PluginResult::kFailed);
       CHECK_THAT(words,
                  Contains("this GPU cannot run the kernels (CUDA_ERROR_"));
-      // All other calls work.
+      // Calls other than RunTail work.
       Words why;
       FOREBAY_CHECK_OK(
           why, trainer.calls().copy(trainer.gpu(), trainer.stream(), from, to,
@@ -269,7 +271,7 @@ TEST_CASE("A trainer's GPU that the kernels are not for has no tail",
   }
 }
 
-// Whether the first GPU has a primary context.
+// Whether this process has a primary context of the first GPU.
 bool HasContext() {
   auto* const state = FindInDriver<decltype(cuDevicePrimaryCtxGetState)>(
       "cuDevicePrimaryCtxGetState");

@@ -1,4 +1,4 @@
-// The plug-in's trainer half, on a GPU or on the fake.
+// Tests of the plug-in's trainer half, on a GPU or on the fake driver.
 #include <cuda.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -30,7 +30,7 @@ namespace {
 
 using tests::IsOk;
 
-// Streams pause before operations, each for other times.
+// Streams pause before each operation, for random times up to 3 ms.
 constexpr char kDelays[] = R"({"seed": 7, "delay_micros": 3000})";
 
 cuda::PluginTail MakeTail(const ElementForm& form) {
@@ -43,7 +43,7 @@ cuda::PluginTail MakeTail(const ElementForm& form) {
   return tail;
 }
 
-// Runs a tail of memory that the daemon has exported, and checks its output.
+// Runs a tail on memory that the daemon has exported, and checks its output.
 void ExpectTail(const Trainer& trainer, const ElementForm& form,
                 std::uint64_t images) {
   const std::vector<unsigned char> pixels =
@@ -78,7 +78,7 @@ TEST_CASE("A trainer's tail makes the elements of the table",
         }
       }
     }
-    // These are more elements than the grid has threads.
+    // These tails have more elements than the grid has threads.
     ExpectTail(trainer, {224 * 223, 4, 1, 3}, 3);
     ExpectTail(trainer, {223 * 223, 2, 1, 3}, 3);
   });
@@ -197,7 +197,8 @@ TEST_CASE(
     CHECK(trainer.Poll() == cuda::PluginResult::kOk);
     CHECK_FALSE(called);
     stream_may_go.set_value();
-    // A call that runs holds up nothing but those after it.
+    // While the queued call runs, only later calls wait for it; the stream does
+    // not.
     FOREBAY_CHECK_CUDA(CUDA_SUCCESS,
                        Api().synchronize_stream(trainer.stream()));
     CHECK_FALSE(called);
@@ -237,7 +238,7 @@ TEST_CASE("The plug-in gives back GPU memory that a trainer imported",
           "[device][trainer_gpu]") {
   WithGpus("{}", [] {
     const Trainer trainer;
-    Export(Numbers(1));  // the daemon's half has what it needs for good
+    Export(Numbers(1));  // the daemon's half makes what it keeps for good
     const std::size_t before = trainer.FreeMemory();
     for (int i = 0; i < 3; ++i) {
       Exported memory = Export(Numbers(5 << 20));
@@ -270,7 +271,7 @@ TEST_CASE("The plug-in imports only what is memory of the trainer's GPU",
     CHECK(import(-1, memory.bytes) == cuda::PluginResult::kFailed);
     CHECK(import(STDERR_FILENO, memory.bytes) != cuda::PluginResult::kOk);
     CHECK(trainer.Poll() == cuda::PluginResult::kOk);
-    // Fewer bytes than the granularity are meant by it.
+    // A size below the granularity is rounded up to it.
     CHECK(import(memory.fd.get(), 1000) == cuda::PluginResult::kOk);
   });
 }
@@ -315,7 +316,7 @@ TEST_CASE("Imported GPU memory outlives the process that exported it",
 TEST_CASE("The plug-in does not break a capture by another thread",
           "[device][trainer_gpu]") {
   WithGpus(kDelays, [] {
-    // The trainer has a context and memory before the plug-in opens.
+    // The trainer has a context and memory before it opens the plug-in.
     const Trainer trainer;
     const Exported memory = Export(Numbers(64 * 3));
     const std::uint64_t to = trainer.Allocate(64 * 3);
@@ -325,8 +326,8 @@ TEST_CASE("The plug-in does not break a capture by another thread",
     BeginCapture(captured);
     std::atomic<int> calls{0};
     std::function<void()> call = [&] { ++calls; };
-    // Each call's result, in turn, but only the last poll's: the thread itself
-    // makes no assertion.
+    // The results of the calls, in order, and of the last poll. The thread
+    // itself must not assert anything.
     std::vector<cuda::PluginResult> results;
     Words why;
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -355,7 +356,7 @@ TEST_CASE("The plug-in does not break a capture by another thread",
     INFO(why.said());
     for (const cuda::PluginResult result : results)
       CHECK(result == cuda::PluginResult::kOk);
-    // The thread is as strict as before.
+    // The thread's capture mode is as strict as before.
     FOREBAY_CHECK_CUDA(CUDA_SUCCESS, exchanged);
     CHECK(mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
     EndCapture(captured);

@@ -1,4 +1,4 @@
-"""A server process that makes a fault on demand, and ends with its owner."""
+"""A server process that makes a fault on demand, and ends when its owner does."""
 
 import contextlib
 import ctypes
@@ -9,12 +9,12 @@ import subprocess
 import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-PATIENCE = 150.0  # seconds until a wait counts as a hang
+PATIENCE = 150.0  # seconds after which a wait counts as a hang
 PR_SET_PDEATHSIG = 1
 
 
 def end_with(parent, how=signal.SIGTERM):
-    """Lets this process get a signal when its parent dies.
+    """Makes this process get a signal when its parent dies.
 
     Args:
       parent: the parent's process id, as the parent knows it.
@@ -26,25 +26,27 @@ def end_with(parent, how=signal.SIGTERM):
 
 
 class FaultProcess:
-    """A process that obeys lines on its standard input, and answers each by one.
+    """A process that obeys lines on its standard input, and answers each with one line.
 
-    Its first line is "serving" and its details. Calls are for one thread.
+    The first line that it prints is "serving" and its details. For one thread.
 
     Attributes:
-      pid: of the process.
-      details: what it said of itself, a list of str.
+      pid: the process id.
+      details: the words of the first line after "serving", a list of str.
     """
 
     def __init__(self, script, *arguments):
         """
         Args:
-          script: the name of its file in this folder. It gets the arguments, and
-            at last the id of this process.
+          script: the name of the script's file in this folder. The script gets the
+            arguments, and then the id of this process.
 
         Raises:
-          OSError: it does not serve; the message is the last line that it wrote.
+          OSError: the process does not serve; the message is the last line that it
+            printed.
         """
-        # A session of its own keeps Ctrl-C from it; its owner then ends it.
+        # In a session of its own, the process does not get the terminal's Ctrl-C. It
+        # ends with its owner.
         self._process = subprocess.Popen(
             [sys.executable, "-B", str(FOLDER / script), *map(str, arguments),
              str(os.getpid())],
@@ -57,7 +59,7 @@ class FaultProcess:
             raise OSError(f"{script}: {complaint.strip().splitlines()[-1:]}")
 
     def command(self, *words):
-        """Sends a command; returns the answer.
+        """Sends a command to the process, and returns the answer.
 
         Raises:
           RuntimeError: the process has died.
@@ -71,14 +73,14 @@ class FaultProcess:
         return answer.strip()
 
     def held(self):
-        """Returns how many requests the process holds."""
+        """Returns how many requests the process makes wait."""
         return int(self.command("await", 0, 0))
 
     def await_held(self, count):
-        """Returns once the process holds at least so many requests.
+        """Returns once the process makes at least `count` requests wait.
 
         Raises:
-          TimeoutError: it does not, after PATIENCE.
+          TimeoutError: there are fewer after PATIENCE seconds.
         """
         held = int(self.command("await", count, PATIENCE))
         if held < count:

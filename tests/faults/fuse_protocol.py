@@ -1,4 +1,4 @@
-"""The protocol of /dev/fuse: its codes and layouts, named as linux/fuse.h has them."""
+"""The protocol of /dev/fuse. Codes and layouts have the names of linux/fuse.h."""
 
 import struct
 
@@ -25,14 +25,14 @@ INIT_OUT = struct.Struct("<IIIIHHIIHHI28x")
 STATFS_OUT = struct.Struct("<QQQQQIIII24x")
 
 ROOT_NODE = 1
-MINOR = 31  # of version 7 of the protocol
+MINOR = 31  # the minor version of protocol 7
 ASYNC_READ, PARALLEL_DIROPS, MAX_PAGES = 1 << 0, 1 << 18, 1 << 22
-MAX_BACKGROUND = 4096  # the default of 12 would make readers wait for each other
+MAX_BACKGROUND = 4096  # with the default of 12, readers would wait for each other
 MAX_WRITE = 128 << 10
 
 
 class Request:
-    """A request of the kernel's."""
+    """A request from the kernel."""
 
     def __init__(self, message):
         (_, self.opcode, self.unique, self.node, _, _, self.thread, _,

@@ -2,24 +2,26 @@
 
     fuse_server.py SOURCE MOUNTPOINT VALID_SECONDS PARENT
 
-HungMount starts it, with its process id as PARENT. It speaks the protocol of
-/dev/fuse itself (linux/fuse.h), so that it decides about each request. Commands
-come as lines on its standard input; each is answered by a line:
+HungMount starts this program, with its own process id as PARENT. The program speaks
+the protocol of /dev/fuse itself (linux/fuse.h), so that it can decide about each
+request. Commands come as lines on standard input; each is answered by a line:
 
     stop CALLER FOLDER [OPERATION...]
-                         Requests of these kinds (default: of all) are held from
-                         the answer on: their callers wait. CALLER is the process
-                         whose requests are held; 0: those of all. FOLDER, below
-                         SOURCE, has what they ask for; ".": all has.
-    go                   No request is held any longer, and held ones are answered.
-    await COUNT SECONDS  Waits until so many are held. The answer is their number.
-    unmount PATH         Another mount ends with this one.
+                         Holds requests of these kinds (default: all kinds) once
+                         the answer is printed: their callers wait. CALLER is the
+                         process whose requests are held; 0 means all processes.
+                         FOLDER, below SOURCE, has the requested files; "." means
+                         all files.
+    go                   Answers the held requests, and holds no more.
+    await COUNT SECONDS  Waits until COUNT requests are held. The answer is the
+                         number of held requests.
+    unmount PATH         Another mount, at PATH, will end with this one.
 
-The end of its input, its parent or itself ends the mount: the kernel fails all
-waiting calls when the last descriptor of the connection is closed.
+The mount ends when standard input ends, or when the parent or this program dies. The
+kernel then closes the connection's last descriptor, and fails all waiting calls.
 
-A caller of a held request waits in state D. SIGKILL does not end its wait, since
-the server has already read the request.
+The caller of a held request waits in state D. SIGKILL does not end its wait, since
+this program has already read the request.
 """
 
 import ctypes
@@ -44,12 +46,12 @@ from fuse_protocol import (
 BUFFER = 1 << 20
 MS_RDONLY, MS_NOSUID, MS_NODEV = 1, 2, 4
 MNT_DETACH = 2
-# The name that the server looks up to make the kernel send an INTERRUPT.
+# The server looks this name up to make the kernel send an INTERRUPT.
 PROBE = ".interrupt"
 
 
 def _process_of(thread):
-    """Returns the process of a thread; 0 if it is gone, or the kernel's."""
+    """Returns the process of a thread, or 0 if the thread is gone or the kernel's."""
     try:
         with open(f"/proc/{thread}/status") as status:
             return next(int(line.split()[1]) for line in status
@@ -72,9 +74,9 @@ def _attributes(info):
 
 
 class Tree:
-    """The directory: answers requests by its files.
+    """The served directory, which answers requests by its files.
 
-    An answer is the bytes that follow the header; OSError carries an error.
+    An answer is the bytes that follow the header. An error is raised as OSError.
     """
 
     def __init__(self, source, valid_seconds):
@@ -95,7 +97,7 @@ class Tree:
         return self._answers[request.opcode](request)
 
     def has(self, folder, node):
-        """Whether a node is that folder or lies below it."""
+        """Whether a node is the folder `folder` or lies below it."""
         path = os.path.relpath(self._paths.get(node, "/"), self._paths[ROOT_NODE])
         return folder == "." or f"{path}/".startswith(f"{folder}/")
 
@@ -162,8 +164,8 @@ class Connection:
     """A mount's connection with the kernel, and the requests that it holds."""
 
     def __init__(self, device, tree, probed):
-        """`probed()` is called when PROBE is looked up, which is then held
-        until an INTERRUPT comes."""
+        """Calls `probed()` when PROBE is looked up. Holds that request until an
+        INTERRUPT comes."""
         self._device, self._tree, self._probed = device, tree, probed
         self._probe = None
         self._stopped = frozenset()
@@ -172,25 +174,25 @@ class Connection:
         self.held = []
 
     def stop(self, operations, caller, folder):
-        """Holds requests of these opcodes from now on: those of all processes, or of
-        one; for all files, or for those of a folder."""
+        """From now on, holds requests of these opcodes. They are those of one process,
+        or of all if `caller` is 0, for files in `folder`."""
         self._stopped = frozenset(operations)
         self._caller = caller
         self._folder = folder
 
     def go(self):
-        """Holds nothing any longer."""
+        """Answers the held requests, and holds no more."""
         self._stopped = frozenset()
         waiting, self.held = self.held, []
         for request in waiting:
             self._answer(request)
 
     def take(self):
-        """Takes one request; returns whether there are more to come."""
+        """Takes one request. Returns whether more may come."""
         try:
             request = Request(os.read(self._device, BUFFER))
         except OSError as error:
-            # ENOENT: its caller has left meanwhile. ENODEV: somebody unmounted.
+            # ENOENT: the caller has left meanwhile. ENODEV: somebody unmounted.
             return error.errno in (errno.ENOENT, errno.EINTR, errno.EAGAIN)
         if request.opcode == INIT:
             self._send(request, 0, self._init(request))
@@ -219,7 +221,7 @@ class Connection:
             MAX_BACKGROUND, MAX_BACKGROUND, MAX_WRITE, 1, MAX_WRITE // 4096, 0, 0)
 
     def _interrupt(self, request):
-        # After ENOSYS the kernel sends no more of them, and callers wait in state D.
+        # After ENOSYS the kernel sends no more INTERRUPTs, and callers wait in state D.
         self._send(request, errno.ENOSYS)
         if self._probe is not None:
             self._send(self._probe, errno.ENOENT)
@@ -237,13 +239,13 @@ class Connection:
         try:
             os.write(self._device, header + body)
         except OSError as problem:
-            # ENOENT: its caller has left. ENODEV: the connection has ended.
+            # ENOENT: the caller has left. ENODEV: the connection has ended.
             if problem.errno not in (errno.ENOENT, errno.ENODEV):
                 raise
 
 
 class Commands:
-    """The commands from standard input, and their answers."""
+    """Obeys the commands from standard input, and prints their answers."""
 
     def __init__(self, connection, mount):
         self._connection, self._mount = connection, mount
@@ -251,7 +253,7 @@ class Commands:
         self._awaited = self._deadline = None
 
     def take(self):
-        """Obeys what has come; returns whether there is more to come."""
+        """Obeys the lines that have come. Returns whether more may come."""
         text = os.read(sys.stdin.fileno(), 4096)
         *lines, self._rest = (self._rest + text).split(b"\n")
         for line in lines:
@@ -276,8 +278,8 @@ class Commands:
             self._deadline = time.monotonic() + float(words[1])
 
     def look(self):
-        """Answers an await that is over; returns the seconds until it must look
-        again, or None."""
+        """Answers an `await` that is over. Returns the seconds until the next look, or
+        None if nothing is awaited."""
         if self._awaited is None:
             return None
         left = self._deadline - time.monotonic()
@@ -295,13 +297,13 @@ def _checked(result):
 
 
 class Mount:
-    """The mount itself."""
+    """The mount itself, and the mounts that end with it."""
 
     def __init__(self, mountpoint):
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._mountpoint = os.fsencode(mountpoint)
         self._above = []
-        # O_NONBLOCK: a request may leave between select and read.
+        # O_NONBLOCK is needed because a request may go away between select and read.
         self.device = os.open("/dev/fuse",
                               os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
         options = (f"fd={self.device},rootmode=40000,user_id=0,group_id=0,"
@@ -311,19 +313,19 @@ class Mount:
             ctypes.c_ulong(MS_RDONLY | MS_NOSUID | MS_NODEV), options.encode()))
 
     def end_with(self, path):
-        """Lets another mount, which lies above this one, end with it."""
+        """Makes another mount, which lies above this one, end with this one."""
         self._above.append(os.fsencode(path))
 
     def end(self):
-        """Unmounts the mounts, whoever uses them."""
+        """Unmounts the mounts, even while they are in use."""
         for path in (*self._above, self._mountpoint):
             self._libc.umount2(path, MNT_DETACH)
 
 
 def _ending():
-    """Returns a descriptor that is readable from the first SIGTERM on.
+    """Returns a descriptor that becomes readable at the first SIGTERM.
 
-    An exception of the handler could come amidst the mount's end, and undo it.
+    A handler that raised an exception could interrupt the unmounting.
     """
     ending, write = os.pipe()
     signal.signal(signal.SIGTERM, lambda *_: os.write(write, b"."))
@@ -345,7 +347,7 @@ def _serve(mount, connection, ending):
 
 
 def main(source, mountpoint, valid_seconds, parent):
-    """Serves until its input ends."""
+    """Serves until standard input ends."""
     signal.signal(signal.SIGUSR1, lambda *_: None)
     ending = _ending()
     end_with(int(parent))

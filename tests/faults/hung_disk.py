@@ -1,12 +1,12 @@
 """A disk that hangs on demand: ext4 on a loop device over a file of a HungMount.
 
     with HungDisk(source, folder) as disk:
-        disk.stop()           # whoever reads a file waits from now on
+        disk.stop()           # from now on, reads of files wait
         ...
         disk.await_held()
         disk.go()
 
-The file system is of a kind that the daemon takes for local.
+The daemon treats this kind of file system as local.
 """
 
 import contextlib
@@ -19,15 +19,15 @@ import tempfile
 
 import hung_mount
 
-SLACK = 16 << 20  # bytes of the file system besides its files
+SLACK = 16 << 20  # bytes of the file system besides its files' content
 BLOCK = 4096
 
 
 def _run(*command):
-    """Runs a command; returns what it says.
+    """Runs a command, and returns its output.
 
     Raises:
-      OSError: it failed; the message is what it complained of.
+      OSError: the command failed; the message is its error output.
     """
     done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, universal_newlines=True)
@@ -41,28 +41,29 @@ def _make_image(source, image):
              for path in pathlib.Path(source).rglob("*")]
     with open(image, "wb") as file:
         file.truncate(2 * sum(sizes) + SLACK)
-    with tempfile.TemporaryDirectory() as root:  # which gets a folder lost+found
+    with tempfile.TemporaryDirectory() as root:  # gets a folder lost+found
         shutil.copytree(source, os.path.join(root, "data"))
         _run("mkfs.ext4", "-q", "-d", root, image)
 
 
 class HungDisk:
-    """A mounted disk, read-only; a context manager. Calls are for one thread.
+    """A mounted disk, read-only; a context manager. For one thread.
 
-    When its owner dies, all who wait get an error, and the disk is unmounted.
+    When its owner dies, the disk is unmounted, and all processes that wait for it get
+    an error.
 
     Attributes:
-      path: pathlib.Path of the directory on it.
+      path: pathlib.Path of the directory on the disk.
     """
 
     def __init__(self, source, folder):
         """
         Args:
-          source: the directory that it holds.
-          folder: for all that it needs; it is made if need be.
+          source: the directory whose files are on the disk.
+          folder: a folder for everything that the disk needs; made if needed.
 
         Raises:
-          OSError: it cannot be made, or mounted.
+          OSError: the disk cannot be made, or mounted.
         """
         folder = pathlib.Path(folder)
         (folder / "image").mkdir(parents=True)
@@ -74,7 +75,7 @@ class HungDisk:
                                            valid_seconds=3600)
         try:
             self._mount.unmount_at_end(disk)
-            # The loop device goes with its mount.
+            # The loop device is removed with its mount.
             _run("mount", "-t", "ext4", "-o", "ro,noload,loop",
                  folder / "image-mount" / "disk", disk)
         except BaseException:
@@ -85,7 +86,7 @@ class HungDisk:
         self.held, self.await_held = self._mount.held, self._mount.await_held
 
     def stop(self):
-        """From now on, who reads waits; nothing is in the page cache any longer."""
+        """From now on, reads wait. Also drops the disk's pages from the page cache."""
         with contextlib.ExitStack() as opened:
             files = [opened.enter_context(path.open("rb"))
                      for path in (*self.path.rglob("*"), self._image)
@@ -95,7 +96,7 @@ class HungDisk:
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
     def close(self):
-        """Ends the disk. Processes that wait for it get an error."""
+        """Unmounts the disk. Processes that wait for it get an error."""
         self._mount.close()
 
     def __enter__(self):
@@ -107,7 +108,7 @@ class HungDisk:
 
 @functools.lru_cache(maxsize=None)
 def missing():
-    """Returns why no such disk can be had here; "" if it can."""
+    """Returns why there can be no such disk here, or "" if there can be."""
     if hung_mount.missing():
         return hung_mount.missing()
     with tempfile.TemporaryDirectory() as folder:

@@ -2,14 +2,15 @@
 
     relay_server.py HOST PORT ADDRESS PARENT
 
-HungHost starts it. It says "serving PORT", and obeys lines on its standard input:
+HungHost starts this program. It prints "serving PORT", and obeys lines on standard
+input:
 
-    stop                 Nothing is passed on any longer, in either direction.
-    stall                Each connection gets PART more bytes of answers.
-    die                  Connections are reset, and others refused.
-    go                   All is passed on again.
-    await COUNT SECONDS  Waits until so many connections have bytes that are held.
-                         The answer is their number.
+    stop                 Passes nothing on any longer, in either direction.
+    stall                Passes PART more bytes of answers on each connection.
+    die                  Resets all connections, and refuses new ones.
+    go                   Passes everything on again.
+    await COUNT SECONDS  Waits until the relay holds bytes of COUNT connections.
+                         The answer is the number of these connections.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ import sys
 from fault_process import end_with
 
 CHUNK = 64 << 10
-PART = 600  # bytes: a head, and perhaps the beginning of a body
+PART = 600  # bytes; enough for a head, and perhaps the beginning of a body
 BACKLOG = 512
 
 
@@ -29,8 +30,8 @@ class Connection:
 
     def __init__(self, relay, client, server):
         self._relay, self._client, self._server = relay, client, server
-        self.part = 0  # bytes of answers that it may still get while stalled
-        self.held = 0  # of its two directions
+        self.part = 0  # bytes of answers that still pass while the relay stalls
+        self.held = 0  # number of its two directions that are held
 
     def reset(self):
         """Ends the connection at once."""
@@ -81,7 +82,8 @@ class Relay:
 
     Attributes:
       mode: "go", "stop", "stall" or "die".
-      changed: asyncio.Condition of the mode and of what is held.
+      changed: asyncio.Condition that is notified when the mode or a connection's `held`
+        changes.
     """
 
     def __init__(self, upstream, address):
@@ -92,18 +94,19 @@ class Relay:
         self.changed = asyncio.Condition()
 
     def addressed(self, request):
-        """Returns a request as the server expects it: some look at the header
-        `Host`."""
+        """Returns a request with the upstream's `Host` header, which some servers
+        check."""
         ours, theirs = (f"Host: {host}:{port}".encode() for host, port in (
             (self._address, self._port), self._upstream))
         return request.replace(ours, theirs)
 
     def passes(self, is_answer):
-        """Returns whether bytes are passed on now."""
+        """Returns whether bytes pass now."""
         return self.mode == "go" or (self.mode == "stall" and not is_answer)
 
     async def listen(self):
-        """Accepts connections from now on; returns the port, always the same."""
+        """Accepts connections from now on. Returns the port, which is always the
+        same."""
         self._listener = await asyncio.start_server(
             self._accept, self._address, self._port or 0, backlog=BACKLOG,
             reuse_address=True)
@@ -111,7 +114,7 @@ class Relay:
         return self._port
 
     async def obey(self, mode):
-        """Enters a mode."""
+        """Changes to a mode."""
         if mode == "die":
             self._listener.close()
             self._listener = None
@@ -126,8 +129,8 @@ class Relay:
             self.changed.notify_all()
 
     async def held(self, count, seconds):
-        """Returns how many connections are held, once there are so many or the
-        time is over."""
+        """Waits until `count` connections are held, or `seconds` are over. Returns how
+        many are held."""
         def now():
             return sum(connection.held > 0 for connection in self._connections)
 
@@ -175,7 +178,7 @@ async def _serve(host, port, address):
 
 
 def main(host, port, address, parent):
-    """Serves until its input ends."""
+    """Serves until standard input ends."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     end_with(int(parent))
     asyncio.run(_serve(host, port, address))

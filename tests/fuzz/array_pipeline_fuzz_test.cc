@@ -1,5 +1,6 @@
 // Fuzzes the transforms of an array, as a client describes them. The daemon
-// refuses them, or they make arrays of the type that the pipeline promises.
+// refuses the transforms, or they make arrays of the type that the pipeline
+// promises.
 
 #include <algorithm>
 #include <cstdint>
@@ -25,9 +26,9 @@ using forebay::proto::DType;
 
 using Bytes = std::vector<std::uint8_t>;
 
-// The largest output in bytes: a larger one would take long to fill.
+// The largest output in bytes. A larger one would take long to fill.
 constexpr std::uint64_t kMaxOutput = 1 << 18;
-// The longest array of a file, in elements.
+// The greatest number of elements of an array in a file.
 constexpr std::uint64_t kLongest = 4096;
 constexpr std::uint32_t kRate = 16000;  // samples per second of every array
 
@@ -65,7 +66,7 @@ void Run(const ArrayTransform& pipeline, TensorType type) {
   Bytes items(type.bytes);
   std::iota(items.begin(), items.end(), 0);
   // The buffer has exactly the promised size, so that sanitizers see a write
-  // behind it.
+  // past its end.
   Bytes out(pipeline.output().tensor.bytes);
   static Workspace workspace({.scratch_bytes = std::uint64_t{1} << 24});
   const auto bytes = pipeline.Run(
@@ -89,7 +90,7 @@ void Try(const ArrayTransform::Ops& ops, const TensorType& first,
 
 }  // namespace
 
-// Takes the transforms of an array in protobuf's text format.
+// The input is the transforms of an array in protobuf's text format.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   forebay::proto::FieldPipeline spec;

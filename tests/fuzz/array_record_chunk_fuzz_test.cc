@@ -1,7 +1,7 @@
 // Fuzzes chunks of ArrayRecord files, with each codec. A chunk has as many
-// records, and as long ones, as its header says, or there is an error. Memory
-// is asked for once, for what the header says. The hashes of the input are put
-// right, since no mutation finds them.
+// records and bytes as its header says, or there is an error. Memory is
+// requested once, for what the header says. The input's hashes are corrected
+// first, since no mutation finds them.
 
 #include <cstdint>
 #include <string>
@@ -57,7 +57,8 @@ void ReadMended(const RawChunk& made_chunk) {
 
 }  // namespace
 
-// Takes the number of records (u8), of their bytes (u16), and the chunk's data.
+// The input is the number of records (u8), the number of their bytes (u16), and
+// the chunk's data.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   ValueBuffers buffers;

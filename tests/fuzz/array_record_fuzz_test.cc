@@ -1,8 +1,8 @@
-// Fuzzes the parser of ArrayRecord files. It ends whatever their lists of
-// chunks are, and asks only for bytes of the file. However much it reads at a
-// time, it finds the same records. Records are what the file was made from, and
-// their fields lie within them. The hashes of the input are put right, since no
-// mutation finds them.
+// Fuzzes the parser of ArrayRecord files. The parser ends for any list of
+// chunks, and requests only bytes of the file. It finds the same records
+// however many bytes it reads at a time. The records are those that the file
+// was made from, and their fields lie within them. The input's hashes are
+// corrected first, since no mutation finds them.
 
 #include <cstdint>
 #include <optional>
@@ -130,7 +130,7 @@ RecordFields Whole(const char* type) {
 
 }  // namespace
 
-// Takes pieces, each after one byte with its length in bytes.
+// The input is pieces, each after one byte with its length in bytes.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   std::vector<std::string> pieces;
@@ -141,7 +141,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     size -= length + 1;
   }
   if (pieces.empty()) return 0;
-  // The pieces are first taken as records, the first one in a chunk of its own.
+  // First the pieces are records. The first piece is in a chunk of its own.
   std::vector<Bytes> spans;
   for (const std::string& piece : pieces) spans.push_back(AsBytes(piece));
   const auto rest = ChunkOf({pieces.begin() + 1, pieces.end()});
@@ -153,8 +153,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   for (std::size_t i = 0; i < pieces.size(); ++i)
     Require((*all)[i] == std::vector<std::string>{pieces[i]});
   ReadAll(GuessFields(spans).fields, file);
-  // The pieces are then taken as the list of chunks and the postscript that
-  // says where the list lies.
+  // Then the pieces are the list of chunks, and the postscript that tells where
+  // the list lies.
   for (const bool has_postscript : {false, true}) {
     FileWriter writer;
     writer.Add(ChunkOf({"abc", "d"}));

@@ -1,6 +1,6 @@
 // Fuzzes the decoders of audio files. A file is refused, or windows of it are
-// decoded. The length that a part of a file tells is the length that the whole
-// file tells.
+// decoded. A length that is measured by a part of the file equals the length
+// that is measured by the whole file.
 
 #include <algorithm>
 #include <cstddef>
@@ -21,7 +21,7 @@ using forebay::fuzz::Require;
 
 constexpr std::uint64_t kMostNumbers = 1 << 16;
 
-// Decodes a window that begins after `quarters` quarters of the clip.
+// Decodes a window that begins at `quarters` quarters of the clip.
 void DecodeWindow(absl::Span<const std::uint8_t> file, std::uint64_t quarters) {
   AnyClipDecoder decoder;
   const auto clip = decoder.Open(file);

@@ -1,5 +1,5 @@
-// Fuzzes patterns of shards. A pattern is refused, or stands for at most as
-// many names as are allowed. A pattern without braces and escapes stands for
+// Fuzzes patterns of shards. A pattern is refused, or stands for at most the
+// allowed number of names. A pattern without braces and escapes stands for
 // itself.
 
 #include <cstdint>
@@ -17,7 +17,7 @@ using forebay::dataset::listing::ExpandBraces;
 using forebay::fuzz::Require;
 
 // Whether the pattern has a large number. Ranges of thousands take long to
-// write, and show nothing that shorter ones do not.
+// write, and find no faults that shorter ranges do not find.
 bool IsLarge(std::string_view pattern) {
   std::size_t digits = 0;
   for (const char c : std::string(pattern) + '.') {

@@ -1,5 +1,5 @@
-// Fuzzes the answers of a daemon. The client and protobuf find the same in an
-// answer that both accept.
+// Fuzzes the answers of a daemon. If both the client and protobuf accept an
+// answer, they find the same content.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
-// Fuzzes the entries of the ready ring and the batches that they announce. The
-// client refuses them, or every field of a batch lies within the memory of the
-// slot or of the copy.
+// Fuzzes the entries of the ready ring, and the batches that the entries
+// announce. The client refuses a batch, or every field lies within the memory
+// of the slot or of the copy.
 
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -33,11 +33,11 @@ using forebay::fuzz::Touch;
 
 constexpr std::uint32_t kSlots = 2;
 constexpr std::uint64_t kSlotBytes = 16 * 4096;
-// Batches that a loader may hold; a second one is copied.
+// Number of batches that a loader may hold. A second batch is copied.
 constexpr std::uint32_t kQuota = 1;
 constexpr std::size_t kMaxEntries = 4;
 
-// A subscription, and the daemon's end of it.
+// A client's subscription, and the daemon's end of it.
 class Pair {
  public:
   Pair() {
@@ -131,8 +131,8 @@ void Take(core::Subscription& subscription) {
 
 }  // namespace
 
-// Takes the number of entries, the entries, and the content of the first slot,
-// or of both slots in halves.
+// The input is the number of entries, the entries, and the content of the first
+// slot, or of both slots in halves.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   if (size < 1) return 0;

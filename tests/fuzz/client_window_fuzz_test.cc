@@ -1,5 +1,5 @@
-// Fuzzes a reader's window. The client refuses it as nonsense, or finds fields
-// that lie within it.
+// Fuzzes a reader's window. The client refuses the window, or finds fields that
+// lie within it.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -18,7 +18,8 @@ using forebay::fuzz::Require;
 using forebay::fuzz::Touch;
 using forebay::proto::FetchedField;
 
-// Returns the memory of the window: one file, which is written anew each time.
+// Returns the memory of the window. The memory is one file, which each call
+// overwrites.
 const forebay::proto::Fd& Memory(const std::uint8_t* data, std::size_t size) {
   static auto* const memory =
       new forebay::proto::Fd(memfd_create("window", MFD_CLOEXEC));
@@ -29,8 +30,8 @@ const forebay::proto::Fd& Memory(const std::uint8_t* data, std::size_t size) {
 
 }  // namespace
 
-// Takes the number of samples that were asked for, the number of their fields,
-// and the window.
+// The input is the number of requested samples, the number of their fields, and
+// the window.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   if (size < 3) return 0;

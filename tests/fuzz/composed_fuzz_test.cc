@@ -1,6 +1,6 @@
-// Fuzzes datasets that are made of others, as a client describes and sends
-// them. The daemon refuses them, or each sample lies where its source says, and
-// is found again by it.
+// Fuzzes datasets that are composed of others, as a client describes and sends
+// them. The daemon refuses a dataset, or each sample lies where its source
+// says, and can be found again by its location.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -36,7 +36,7 @@ using forebay::base::Fd;
 using forebay::fuzz::Require;
 
 constexpr std::uint64_t kBudget = std::uint64_t{8} << 20;
-constexpr std::uint64_t kMaxSamples = 200;  // samples that are looked at
+constexpr std::uint64_t kMaxSamples = 200;  // samples that are checked
 constexpr std::size_t kMaxMemory = std::size_t{1} << 16;
 
 class Nowhere final : public storage::RootOpener, public storage::ByteSource {
@@ -84,7 +84,7 @@ void LookAt(const dataset::Dataset& whole) {
   std::vector<dataset::FieldValue> values(whole.fields().size());
   static_cast<void>(whole.uri());
   for (std::uint64_t i = 0; i < std::min(whole.size(), kMaxSamples); ++i) {
-    // Samples are taken from both ends in turn.
+    // Takes samples from both ends in turn.
     const std::uint64_t id = i % 2 == 0 ? i / 2 : whole.size() - 1 - i / 2;
     const dataset::Sample sample = whole.At(id);
     Require(sample.length <= whole.largest_sample());
@@ -110,8 +110,8 @@ void LookAt(const dataset::Dataset& whole) {
 
 }  // namespace
 
-// Takes a DatasetSpec as text and, behind lines "--", the memory that comes
-// with it.
+// The input is a DatasetSpec as text and, after lines "--", the memory that a
+// client sends with it.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

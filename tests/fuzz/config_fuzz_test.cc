@@ -1,5 +1,5 @@
-// Fuzzes the daemon's configuration file. It is refused in one sentence that
-// names the file, or gives values within their ranges.
+// Fuzzes the daemon's configuration file. The file is refused in one sentence
+// that contains its name, or gives values within their ranges.
 
 #include <cstdint>
 #include <string>

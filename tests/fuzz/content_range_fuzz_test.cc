@@ -1,5 +1,5 @@
-// Fuzzes the header Content-Range. Its reader finds nothing, or a range that
-// lies within the object.
+// Fuzzes the Content-Range header. The header's reader finds nothing, or a
+// range that lies within the object.
 
 #include <cstddef>
 #include <cstdint>

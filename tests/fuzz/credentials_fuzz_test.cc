@@ -1,6 +1,6 @@
-// Fuzzes files of credentials. Reading them gives an error or credentials. The
-// key of a service account then signs, or says why it does not. No error tells
-// what the file holds. A file that says @KEY@ gets a valid key there.
+// Fuzzes files of credentials. Reading one gives an error or credentials. The
+// key of a service account then signs, or tells why it does not. No error
+// reveals the file's content. "@KEY@" in a file is replaced by a valid key.
 
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -22,10 +22,11 @@ namespace {
 namespace gcs = forebay::storage::gcs;
 using forebay::fuzz::Require;
 
-// The longest error in characters: the code's own words are not longer.
+// The greatest length of an error in characters. The code's own words are not
+// longer.
 constexpr std::size_t kLongestError = 100;
 
-// Returns a key in PEM, as JSON writes it.
+// Returns a key in PEM, escaped as in JSON.
 std::string MakeKey() {
   constexpr std::size_t kBits = 1024;
   const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(

@@ -1,5 +1,6 @@
-// Fuzzes the reader of Caffe's Datum. It gives an error, or content that lies
-// in the bytes or was made from them, as long as its type says.
+// Fuzzes the reader of Caffe's Datum. The reader gives an error, or content of
+// the length that its type says. The content lies in the bytes or was made from
+// them.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Fuzzes the image decoders with any bytes, at any scale, as stored or upright.
-// A decoder answers with an image or one of its errors, hands over no more rows
-// than it should, and can then be used again.
+// A decoder gives an image or one of its errors. It never hands over too many
+// rows, and can be used again afterwards.
 
 #include <zlib.h>
 
@@ -41,7 +41,8 @@ class CheckingSink : public decode::RowSink {
   }
 
   std::uint32_t rows() const { return rows_; }
-  // Returns what was read, so that the compiler does not leave the reads out.
+  // Returns a value that depends on all bytes read, so that the compiler keeps
+  // the reads.
   std::uint64_t sum() const { return sum_; }
 
  private:
@@ -55,7 +56,7 @@ bool IsExpected(const absl::Status& status) {
          status.code() == absl::StatusCode::kResourceExhausted;
 }
 
-// Puts a PNG's checksums right: nearly every mutation would stop at them.
+// Corrects a PNG's checksums, because nearly every mutation would fail at them.
 void MendChecksums(std::vector<std::uint8_t>& file) {
   std::size_t at = 8;
   while (at + 12 <= file.size()) {
@@ -73,7 +74,8 @@ void MendChecksums(std::vector<std::uint8_t>& file) {
   }
 }
 
-// Gives a raw image as many pixels as its header, once made smaller, says.
+// Makes the header of a raw image smaller, and gives the image as many pixels
+// as its header then says.
 void MendLength(std::vector<std::uint8_t>& file) {
   forebay::proto::RawImageHeader header{};
   if (file.size() < sizeof(header)) return;
@@ -86,8 +88,8 @@ void MendLength(std::vector<std::uint8_t>& file) {
               std::size_t{header.width} * header.height * header.channels);
 }
 
-// Sets the sizes of a WebP, and of its first chunk if nothing tells of more
-// chunks, to the file's length.
+// Sets the sizes in a WebP file to the file's length: the file's own, and that
+// of its first chunk if there is only one.
 void MendSizes(std::vector<std::uint8_t>& file) {
   // Bytes of the file's and the chunk's headers.
   constexpr std::size_t kHeaders = 20;

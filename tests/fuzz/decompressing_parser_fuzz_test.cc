@@ -1,5 +1,5 @@
-// Fuzzes the parsers of compressed files. A parser finds in a compressed file
-// what it finds in the same file before compression, and refuses the same
+// Fuzzes the parsers of compressed files. A parser finds the same in a
+// compressed file as in the file before compression, and refuses the same
 // files.
 
 #include <zlib.h>
@@ -59,7 +59,7 @@ absl::Status Run(ObjectParser& parser, Bytes file) {
   return absl::OkStatus();
 }
 
-// Parses the file as it is, or compressed if `level` is set.
+// Parses the file uncompressed, or compressed at `level` if that is set.
 absl::Status Parse(Bytes content, const std::optional<int>& level,
                    WorkingMemory& memory, decltype(InnerFormat::make) make) {
   if (!level.has_value()) {

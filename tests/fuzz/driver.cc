@@ -1,13 +1,14 @@
-// Runs a fuzz target (LLVMFuzzerTestOneInput) as an ordinary test: first over
-// each file of its corpus as it is, then over random mutations of them. The
-// seed is fixed. It is printed with the number of an input that fails, so that
-// any run can be repeated. With Clang's -fsanitize=fuzzer instead of this file,
-// the same target is driven by coverage.
+// Runs a fuzz target (LLVMFuzzerTestOneInput) as an ordinary test: first on
+// each file of its corpus, then on random mutations of these files. The seed is
+// fixed. If an input fails, the seed and the input's number are printed, so
+// that any run can be repeated. With Clang's -fsanitize=fuzzer instead of this
+// file, coverage guides the same target.
 //
-// Usage: NAME_fuzz_test FILE...
-// FOREBAY_FUZZ_RUNS: mutations to try (default 20000); FOREBAY_FUZZ_SECONDS:
-// for how long at most (default 10); FOREBAY_FUZZ_SEED: the seed (default 1);
-// FOREBAY_FUZZ_ONLY: the number of the one mutation to run.
+// Usage: NAME_fuzz_test FILE... with these environment variables:
+// - FOREBAY_FUZZ_RUNS: number of mutations to try (default 20000);
+// - FOREBAY_FUZZ_SECONDS: for how long at most (default 10);
+// - FOREBAY_FUZZ_SEED: the seed (default 1);
+// - FOREBAY_FUZZ_ONLY: the number of the one mutation to run.
 
 #include <algorithm>
 #include <chrono>
@@ -35,7 +36,7 @@ namespace {
 
 using Input = std::vector<std::uint8_t>;
 
-// Number of the running input, for the death callback.
+// Number of the input that is running, for the death callback.
 std::uint64_t running = 0;
 
 void TellRunning() {
@@ -43,8 +44,8 @@ void TellRunning() {
                static_cast<unsigned long long>(running));
 }
 
-// Writes the number of the running input. A signal handler must not do so in
-// general, but the program is lost already.
+// Writes the number of the input that is running. A signal handler must not do
+// so in general, but the program is lost already.
 void TellRunningAndDie(int signal) {
   TellRunning();
   std::signal(signal, SIG_DFL);
@@ -113,7 +114,8 @@ class Mutator {
     input.erase(begin, begin + static_cast<std::ptrdiff_t>(count));
   }
 
-  // Inserts a piece of any file of the corpus, or writes it over the input.
+  // Takes a piece of any file of the corpus, and inserts it or overwrites the
+  // input with it.
   void Splice(Input& input, std::size_t at) {
     const Input& other = corpus_[Below(corpus_.size())];
     if (other.empty()) return;
@@ -133,8 +135,8 @@ class Mutator {
 };
 
 void Run(const Input& input) {
-  // The allocation has exactly the input's size, so that a read behind its end
-  // is seen.
+  // The allocation has exactly the input's size, so that a read past its end is
+  // found.
   auto exact = std::make_unique<std::uint8_t[]>(input.size());
   if (!input.empty()) std::memcpy(exact.get(), input.data(), input.size());
   LLVMFuzzerTestOneInput(exact.get(), input.size());

@@ -1,5 +1,5 @@
-// Fuzzes the file that keeps an index of a folder. Reading it gives an error or
-// an index that can be used.
+// Fuzzes the file that stores an index of a folder. Reading the file gives an
+// error or a usable index.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Fuzzes the header x-goog-hash. Its reader ends, and finds a checksum only
-// where the header names one.
+// Fuzzes the x-goog-hash header. The header's reader ends, and finds a checksum
+// only where the header has one.
 
 #include <cstddef>
 #include <cstdint>

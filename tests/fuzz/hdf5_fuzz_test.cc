@@ -1,8 +1,8 @@
-// Fuzzes the parser of HDF5 files. It ends whatever their bytes are, asks only
-// for bytes of the file, and finds the same rows however much it reads at a
-// time. A file has one dataset or several. Values lie within what was read or
-// made. Wrong checksums of metadata are put right, so that the parser reaches
-// what they guard.
+// Fuzzes the parser of HDF5 files. The parser ends for any bytes, and requests
+// only bytes of the file. It finds the same rows however many bytes it reads at
+// a time. A file has one dataset or several. Values lie within the bytes read
+// or made. Wrong checksums of metadata are corrected, so that the parser
+// reaches the metadata.
 
 #include <cstdint>
 #include <cstring>
@@ -68,8 +68,8 @@ std::vector<ListedArray> List(Bytes file, std::string* error) {
   }
 }
 
-// Puts the checksum right that an error names. Returns whether the error names
-// a checksum.
+// Corrects the checksum that an error names. Returns whether the error names a
+// checksum.
 bool PutRight(const std::string& error, std::vector<std::uint8_t>* file) {
   const std::vector<std::string> words = absl::StrSplit(error, ' ');
   std::uint64_t length = 0;
@@ -83,7 +83,8 @@ bool PutRight(const std::string& error, std::vector<std::uint8_t>* file) {
     std::uint64_t summed = length - sizeof(std::uint32_t);
     std::uint64_t at = offset + summed;
     if (words[i + 5] == "links") {
-      // A block of links counts its own checksum as zeros.
+      // A block of links has zeros in place of its own checksum when the
+      // checksum is computed.
       Require(i + 15 < words.size() && absl::SimpleAtoi(words[i + 15], &at));
       Require(at >= offset && at - offset <= summed);
       std::memset(file->data() + at, 0, sizeof(std::uint32_t));
@@ -115,7 +116,7 @@ Result Parse(const Hdf5Format& format, Bytes file, const ReadSizes& sizes) {
   return {"", (*parser)->TakeRecords()};
 }
 
-// Reads a row, which is an extent of the file or has pieces in it.
+// Reads a row, which is an extent of the file or consists of pieces of it.
 std::vector<std::uint8_t> RecordOf(const Hdf5Format& format, Bytes file,
                                    const std::string& key, std::uint64_t begin,
                                    std::uint64_t end) {
@@ -167,7 +168,7 @@ void ReadRows(const Hdf5Format& format, std::size_t columns, Bytes file,
   }
 }
 
-// Returns the column of all objects in the group that the dataset is in.
+// Returns the column made of all objects in the group that the dataset is in.
 absl::StatusOr<Hdf5Column> ColumnOfGroup(const ListedArray& listed) {
   const std::size_t slash = listed.path.rfind('/');
   const std::string group =
@@ -181,8 +182,8 @@ absl::StatusOr<Hdf5Column> ColumnOfGroup(const ListedArray& listed) {
 std::string CheckColumns(const std::vector<Hdf5Column>& columns, Bytes file) {
   const Hdf5Format format(columns, nullptr);
   const auto again = Hdf5Format::Parse(format.text(), nullptr);
-  // Names of datasets may differ from those of fields, and need not be UTF-8,
-  // so the format may refuse its own text.
+  // Unlike names of fields, names of datasets need not be UTF-8, so the format
+  // may refuse its own text.
   Require(!again.ok() || (*again)->text() == format.text());
   const Result little = Parse(format, file, {.min = 8, .max = 8});
   const Result much = Parse(format, file, {});
@@ -211,7 +212,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   for (std::size_t i = 0; i < arrays.size() && i < 16; ++i) {
     if (!arrays[i].array.ok()) continue;
     const auto whole = ColumnOf(**arrays[i].array, arrays[i].path, "");
-    // All columns are of one file, but need not have equally many rows.
+    // The columns come from one file, but may have different numbers of rows.
     if (whole.ok() && read.size() < 3 && (size + i) % 4 != 0)
       read.push_back(*whole);
     std::vector<std::string> members = {""};

@@ -1,5 +1,5 @@
-// Fuzzes answers of an HDFS cluster. Reading them gives an error, or entries
-// whose names can be asked for below their folder.
+// Fuzzes answers of an HDFS cluster. Reading an answer gives an error, or
+// entries whose names can be requested below their folder.
 
 #include <cstddef>
 #include <cstdint>

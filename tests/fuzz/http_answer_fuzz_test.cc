@@ -1,5 +1,5 @@
-// Fuzzes the headers of an HTTP answer. Bytes are taken only where they are of
-// the range and the version that were asked for.
+// Fuzzes the headers of an HTTP answer. Bytes are used only if they are of the
+// requested range and version.
 
 #include <cctype>
 #include <cstdint>

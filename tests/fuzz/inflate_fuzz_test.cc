@@ -1,6 +1,6 @@
-// Fuzzes the scan of compressed files. However they are given, the scan finds
-// the same bytes, and a read from each access point finds what the scan found
-// there.
+// Fuzzes the scan of compressed files. The scan finds the same bytes, whatever
+// the sizes of the pieces that it gets. A read from each access point gives
+// what the scan found there.
 
 #include <algorithm>
 #include <cstddef>
@@ -34,7 +34,7 @@ using forebay::storage::compressed::ScanPoint;
 using forebay::storage::compressed::ScratchPool;
 using Bytes = absl::Span<const std::uint8_t>;
 
-// Bytes of decompressed content, which suffice for several access points.
+// The most bytes of decompressed content, enough for several access points.
 constexpr std::size_t kMostDecompressed = std::size_t{4} << 20;
 
 struct Point {

@@ -1,5 +1,5 @@
-// Fuzzes a page of a list of objects, as a server gives it. Reading it gives an
-// error, or objects that lie below the prefix and can be asked for.
+// Fuzzes a page of a list of objects from a server. Reading the page gives an
+// error, or objects that lie below the prefix and can be requested.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Fuzzes the walk through an LMDB file. It ends whatever the bytes are, and the
-// entries that it finds lie within the file, however the file is shown.
+// Fuzzes the walk through an LMDB file. The walk ends for any bytes. The
+// entries that it finds lie within the file, whatever pieces of the file it is
+// shown.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,8 +29,8 @@ struct Result {
   std::uint64_t transaction = 0;
 };
 
-// Walks through a file that is shown in pieces: the wanted bytes alone, or all
-// up to the file's end.
+// Walks through a file that is shown in pieces. A piece has only the wanted
+// bytes if `alone`, or all bytes up to the file's end.
 Result Walk(Bytes bytes, const std::string& database, bool alone) {
   Result result;
   auto walk = LmdbWalk::Create("data.mdb", bytes.size(), database);
@@ -37,7 +38,7 @@ Result Walk(Bytes bytes, const std::string& database, bool alone) {
     result.error = walk.status().ToString();
     return result;
   }
-  // The walk may ask for the pages of two trees, and for the meta pages.
+  // The walk may request the pages of two trees, and the meta pages.
   std::size_t most_pieces = 2 * (bytes.size() / 512) + 2;
   while (const auto wanted = walk->wanted()) {
     Require(wanted->offset <= bytes.size() &&

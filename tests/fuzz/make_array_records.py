@@ -8,7 +8,8 @@ from make_corpus import HERE, put
 
 
 def array_record_chunk(name, number):
-    """The data of a golden file's chunk, behind its records and their bytes."""
+    """Returns the data of a golden file's chunk, after the numbers of its records and
+    bytes."""
     path = HERE.parent / "golden" / "array_record" / f"{name}.array_record.gz"
     file = gzip.decompress(path.read_bytes())
     at = 64

@@ -1,8 +1,7 @@
 #!/usr/bin/python3
-"""Makes the files of corpus/ that are compressed, and those that a target compresses
-itself.
+"""Makes the compressed files of corpus/, and the files that a target compresses itself.
 
-Run it with Debian's own python3; it writes beside itself.
+Run this script with Debian's own python3. It writes into its own folder.
 """
 
 import struct
@@ -34,10 +33,11 @@ def put_zstd(text):
         for at in range(0, 8000, 1000)) + skipped(b"table" * 5, 14))
     put("zstd/empty", b"\x01" + zstd(b"") + zstd(text, "--no-check") + zstd(b"") +
         skipped(b"") + zstd(b""))
-    # More than a reader goes into a frame, and than one that is short.
+    # The first input is larger than what a reader decodes of a frame, the second has
+    # short frames.
     put("zstd/zeros", b"\xff" + zstd(bytes(10 << 20), "--no-check"))
     put("zstd/zero_frames", b"\xff" + zstd(bytes(700 << 10), "--no-check") * 4)
-    # Longer than a reader's window.
+    # The windows are longer than a reader allows.
     put("zstd/window", b"\xff" + zstd(text, "--no-check", "--zstd=wlog=23") +
         zstd(bytes(3 << 20), "--no-check", "--zstd=wlog=24") + zstd(text))
     put("zstd/long", b"\x10" + zstd(text, "--long=27"))
@@ -57,7 +57,7 @@ def main():
         for level in (0, 9):
             put(f"inflate/{name}_{level}", kind + packed(text, bits, level))
         put(f"inflate/{name}_fixed", kind + packed(text, bits, 9, zlib.Z_FIXED))
-        # More than two points' worth.
+        # The content is enough for more than two access points.
         put(f"inflate/{name}_zeros", kind + packed(bytes(3 << 20), bits))
         put(f"inflate/{name}_padded", kind + packed(text, bits) + bytes(20))
     put("inflate/members", b"\2" + packed(text, 31) + packed(b"", 31) +
@@ -72,7 +72,7 @@ def main():
     gzipped = tar([("a.cls.gz", packed(b"7", 31)), ("b.cls", b"8"),
                    ("c.cls.gz", packed(b"9" * 600, 31, 0))])
     put("decompressing_parser/gzipped", b"\5" + gzipped)
-    # Nothing behind the last member.
+    # After the last member, the archive ends without its end blocks.
     put("decompressing_parser/unended", b"\5" + gzipped[:7 * 512])
     put("decompressing_parser/records", b"\1" + (
         HERE.parent / "golden" / "tfrecord" / "plain.tfrecord").read_bytes())

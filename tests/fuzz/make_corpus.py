@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Makes those files of corpus/ that nobody can write by hand, binary ones and
-ones that are nested deep, and dictionaries of messages in text format.
+"""Makes those files of corpus/ that nobody can write by hand: binary ones and deeply
+nested ones. Also makes dictionaries of messages in text format.
 
-Run it with Debian's own python3 and python3-protobuf; it writes beside itself.
+Run it with Debian's own python3 and python3-protobuf. It writes into its own folder.
 """
 
 import importlib
@@ -43,7 +43,7 @@ def session_messages():
 
 
 def words(message, seen):
-    """The names of a message's fields, and of theirs, and of enums' values."""
+    """Yields the names of a message's fields, of their fields, and of enum values."""
     if message.full_name in seen:
         return
     seen.add(message.full_name)
@@ -106,12 +106,12 @@ def make_answers(session):
         put(f"client_answer/{name}", message.SerializeToString())
     put("client_answer/classes", session.ClassList(
         names=[b"cat", b"dog"]).SerializeToString())
-    # A field of one name inside the other.
+    # Each field contains a field of the same name.
     nested = b""
     for _ in range(60):
         nested = b"\x12" + bytes([len(nested)]) + nested
     put("client_answer/nested", nested)
-    # LoaderOpened ends where the value of classes_in_memfd should stand.
+    # The message LoaderOpened ends before the value of classes_in_memfd.
     put("client_answer/no_bool", b"\x22\x01\x38")
 
 
@@ -198,7 +198,7 @@ def make_shards():
     put("shard_parser/gnu", b"jpg\n" + tar(long, tarfile.GNU_FORMAT))
     put("shard_parser/lacking", b"jpg,txt\n" + tar(members))
     put("shard_parser/nothing", b"jpg\n")
-    # A sample that lacks a field, and a header behind it that is none.
+    # A sample lacks a field, and an invalid header follows it.
     faults = bytearray(tar(members))
     faults[7 * 512:7 * 512] = b"?" * 512
     put("shard_parser/two_faults", b"txt\n" + faults)
@@ -221,7 +221,7 @@ def make_zip_members():
                        ("nothing", b"")):
         length = 0 if name in ("empty", "nothing") else len(text)
         put(f"zip_member/{name}", member(length, b"a/b.txt", b"", data))
-    # Codes of its own, and distances of all lengths.
+    # The data has dynamic codes, and distances of all lengths.
     long = b"".join(b"%d, " % (i * i % 1009) for i in range(8000))
     put("zip_member/long", member(len(long), b"", b"", deflated(long)))
     put("zip_member/zeros", member(65535, b"z", b"ex\0\0", deflated(bytes(65535))))
@@ -234,8 +234,9 @@ BRANCH, LEAF, META, LONG, RECORD = 1, 2, 8, 1, 2
 
 
 def lmdb_page(number, flags, nodes):
-    """A page of nodes, each what stands in its header before the key's length,
-    the key, and what follows it. They lie in the page from behind."""
+    """Returns a page of nodes, which lie in the page from its end to its begin. Each
+    node is given as the header's bytes before the key's length, the key, and the bytes
+    after it."""
     places, body = b"", b""
     for start, key, rest in nodes:
         node = start + struct.pack("<H", len(key)) + key + rest
@@ -265,7 +266,8 @@ def lmdb_record(root, depth, entries, flags=0):
 
 
 def lmdb_file(record, *pages):
-    """The pages from number 2 on; `record` is that of the unnamed database."""
+    """Returns a file whose pages from number 2 on are given. `record` is the record of
+    the unnamed database."""
     metas = b""
     for number in (0, 1):
         tree = record if number else lmdb_record(MOST, 0, 0)
@@ -311,7 +313,7 @@ def make_lmdb():
 
 
 def make_datums():
-    """Caffe's Datums: of bytes, of numbers (also packed), of a file."""
+    """Makes Caffe's Datums: of bytes, of numbers (also packed), and of a file."""
     shape = b"\x08\x01\x10\x02\x18\x03"
     numbers = struct.pack("<6f", *range(6))
     put("datum/bytes", shape + b"\x22\x06abcdef\x28" + b"\xff" * 9 + b"\x01")
@@ -323,7 +325,7 @@ def make_datums():
 
 
 def make_records():
-    """Payloads by their wire forms, each behind its length."""
+    """Makes payloads in the wire forms of records, each after its length."""
     def message(number, content):
         return bytes([number << 3 | 2, len(content)]) + content
 
@@ -353,7 +355,7 @@ def make_records():
     put("record_index/two_files", b"FBYRECRD" + struct.pack(
         "<II9Q", 3, 0, 2, 3, 1, len(names), 1, 0, 0, 0, 0) + files + ends + rest +
         bytes(16))
-    keys = b"\0\3abc\2\1d\0\1x"  # a block of two, and one of one
+    keys = b"\0\3abc\2\1d\0\1x"  # a block of two keys, and a block of one
     put("record_index/apart", b"FBYRECRD" + struct.pack(
         "<II9Q", 3, 0, 2, 3, 1, len(names), 1, 3, 2, len(keys), 3) + files + ends +
         rest + struct.pack("<3Q", 5, 99, 0) + struct.pack("<2Q", 0, 8) + keys +

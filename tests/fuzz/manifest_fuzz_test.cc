@@ -1,5 +1,5 @@
-// Fuzzes the readers of manifests. Reading ends in rows or in an error, and all
-// that a manifest says of its samples can be asked for.
+// Fuzzes the readers of manifests. Reading gives rows or an error, and
+// everything that a manifest tells of its samples can be looked up.
 
 #include <cstdint>
 #include <cstdlib>

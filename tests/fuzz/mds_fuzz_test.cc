@@ -1,6 +1,6 @@
-// Fuzzes the parser of MDS shards. It ends whatever their bytes are, asks only
-// for bytes of the shard, and finds the same samples however much it reads at a
-// time. Values of all columns lie within their sample.
+// Fuzzes the parser of MDS shards. The parser ends for any bytes, and requests
+// only bytes of the shard. It finds the same samples however many bytes it
+// reads at a time. The values of all columns lie within their sample.
 
 #include <cstdint>
 #include <string>
@@ -53,8 +53,8 @@ Result Parse(Bytes file, const ReadSizes& sizes) {
   return {"", parser.TakeRecords(), parser.columns()};
 }
 
-// Chooses all columns that can be fields. Arrays without a shape of their own
-// have rows, as many as the sample says.
+// Returns all columns that can be fields. An array without a shape of its own
+// has a number of rows that the sample tells.
 std::vector<ChosenColumn> Choose(const std::vector<MdsColumn>& columns) {
   std::vector<ChosenColumn> chosen;
   for (std::size_t i = 0; i < columns.size() && chosen.size() < 15; ++i) {

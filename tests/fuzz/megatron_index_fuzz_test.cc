@@ -1,5 +1,5 @@
-// Fuzzes Megatron-LM's indexes. Documents end in order within the tokens, and
-// windows lie within their document.
+// Fuzzes Megatron-LM's indexes. The ends of documents are in order and within
+// the tokens, and each window lies within its document.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Fuzzes datasets of .npy files. Whatever a file's bytes are, indexing it ends,
-// and each row that it has lies within it.
+// Fuzzes datasets of .npy files. Indexing ends for any bytes, and each row that
+// is found lies within its file.
 
 #include <cstddef>
 #include <cstdint>

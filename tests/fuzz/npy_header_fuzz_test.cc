@@ -1,5 +1,5 @@
-// Fuzzes the reader of .npy headers. It gives an error, or an array's size and
-// beginning.
+// Fuzzes the reader of .npy headers. The reader gives an error, or the array's
+// size and the offset at which it begins.
 
 #include <algorithm>
 #include <cstddef>

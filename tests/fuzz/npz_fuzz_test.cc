@@ -1,6 +1,6 @@
-// Fuzzes .npz files. The parser ends whatever their bytes are, and asks only
-// for bytes of the file. It knows the lengths of the arrays that are found. A
-// file that can be read has as many rows as it says, in memory of its own.
+// Fuzzes .npz files. The parser ends for any bytes, and requests only bytes of
+// the file. It knows the lengths of the arrays that it finds. A file that can
+// be read has as many rows as it says, in memory of its own.
 
 #include <cstdint>
 #include <string>
@@ -36,7 +36,7 @@ using forebay::fuzz::Touch;
 using forebay::storage::MemorySource;
 using Bytes = absl::Span<const std::uint8_t>;
 
-// Parses the file. Returns whether it has all of the arrays.
+// Parses the file. Returns whether the file has all of the arrays.
 bool Parse(Bytes file, const std::vector<std::string>& names,
            FileRecords* records) {
   WorkingMemory memory(AmpleBudget(), "arrays");
@@ -106,7 +106,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   if (const auto members = ReadMembers(file); members.ok()) {
     std::uint64_t bytes = 0;
     for (const auto& member : *members) bytes += member.length;
-    // A hundred compressed bytes may take long to decompress.
+    // A hundred compressed bytes may become so many that decompressing them
+    // takes long.
     if (bytes > 1 << 20) return 0;
     names = ArrayNamesOf(*members);
   }

@@ -1,6 +1,6 @@
-// Fuzzes a pipeline as a client describes it. The daemon refuses it, or it
-// fills its output from an image. From the variant that it kept of that image
-// it makes the same bytes. A pipeline with user code fills its output from
+// Fuzzes a pipeline as a client describes it. The daemon refuses the pipeline,
+// or the pipeline fills its output from an image. It makes the same bytes from
+// the cached variant of that image. A pipeline with user code fills its output
 // whatever that code leaves.
 
 #include <algorithm>
@@ -29,7 +29,7 @@ using forebay::pipeline::Workspace;
 
 using Bytes = std::vector<std::uint8_t>;
 
-// The largest output in bytes: a larger one would take long to fill.
+// The largest output in bytes. A larger one would take long to fill.
 constexpr std::uint64_t kMaxOutput = 1 << 16;
 constexpr std::uint64_t kScratch = 1 << 22;
 
@@ -106,7 +106,7 @@ void RunCoded(const Pipeline& pipeline, absl::Span<const std::uint8_t> image,
 
 }  // namespace
 
-// Takes a PipelineSpec in protobuf's text format.
+// The input is a PipelineSpec in protobuf's text format.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   forebay::proto::PipelineSpec spec;

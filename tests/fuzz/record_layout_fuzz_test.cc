@@ -1,5 +1,6 @@
-// Fuzzes a client's description of samples in memory. It is refused, or its
-// fields lie within the records, and the records within the memory.
+// Fuzzes a client's description of samples in memory. The daemon refuses the
+// description, or its fields lie within the records, and the records lie within
+// the memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +17,8 @@ void Require(bool condition) {
 
 }  // namespace
 
-// Takes the memory's length (8 bytes) and a Produced, whose fields and samples
-// may as well be those of Arrays.
+// The input is the memory's length (8 bytes) and a Produced message. Its fields
+// and samples also serve as those of an Arrays message.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   std::uint64_t bytes = 0;

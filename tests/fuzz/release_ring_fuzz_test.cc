@@ -1,6 +1,6 @@
-// Fuzzes a release ring as a client may write it. The daemon takes no more from
-// the ring than it holds, calls what is impossible corrupt, and ends only
-// leases that its book has.
+// Fuzzes a release ring as a client may write it. The daemon takes no more
+// entries than the ring holds, reports impossible content as corrupt, and ends
+// only leases that it has recorded.
 
 #include <sys/mman.h>
 
@@ -25,8 +25,8 @@ constexpr std::uint32_t kSlots = 4;
 
 }  // namespace
 
-// Takes the ring's content before and after the daemon has looked once, as the
-// two halves of the input.
+// The two halves of the input are the ring's content before and after the
+// daemon's first look at the ring.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   auto channel = Channel::Create();

@@ -1,5 +1,5 @@
 // Fuzzes answers of S3 servers, and files of credentials. Reading them gives an
-// error, or objects that lie below the prefix and can be asked for.
+// error, or objects that lie below the prefix and can be requested.
 
 #include <cstddef>
 #include <cstdint>

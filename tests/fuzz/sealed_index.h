@@ -13,8 +13,8 @@ namespace forebay::fuzz {
 
 // Fuzzing of index files (server/dataset/index_file.h).
 
-// Calls `read` with the bytes, and with the bytes followed by their right
-// checksum.
+// Calls `read` with the bytes, and then with the bytes followed by their
+// correct checksum.
 template <typename Read>
 void ReadAsTheyAreAndSealed(absl::Span<const std::uint8_t> bytes, Read read) {
   read(bytes);

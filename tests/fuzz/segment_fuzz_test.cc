@@ -1,6 +1,6 @@
-// Fuzzes a segment of the cache's second tier. The cache takes it over or
-// removes it. Entries that are found in it lie within it, and their bytes are
-// what their headers say.
+// Fuzzes a segment of the cache's second tier. The cache takes over the segment
+// or removes it. Entries that the cache finds lie within the segment, and their
+// bytes are what their headers say.
 
 #include <unistd.h>
 
@@ -50,7 +50,7 @@ void Require(bool condition) {
   if (!condition) std::abort();
 }
 
-// A volume of one file, in memory.
+// A volume in memory that has one file.
 class OneFile final : public Volume {
  public:
   explicit OneFile(std::vector<std::uint8_t> content)
@@ -62,7 +62,7 @@ class OneFile final : public Volume {
     return 0;
   }
   int Create(const std::string&, std::uint64_t) override { return -EROFS; }
-  // Returns some descriptor, which is not used.
+  // Returns a valid descriptor, which nobody uses.
   int Open(const std::string&) override { return dup(2); }
   int Remove(const std::string&) override { return 0; }
   std::int64_t Size(int) override {
@@ -95,9 +95,9 @@ void Set(std::vector<std::uint8_t>& bytes, std::size_t offset, Number number) {
   std::memcpy(&bytes[offset], &number, sizeof(number));
 }
 
-// Puts checksums and fingerprints right, so that the bytes behind them are
-// reached: those of whatever looks like a record's header, and of the footer.
-// record.cc and segment_format.cc have the layouts.
+// Corrects checksums and fingerprints, so that the cache reads the bytes after
+// them. They are those of the footer, and of everything that looks like a
+// record's header. record.cc and segment_format.cc have the layouts.
 void Repair(std::vector<std::uint8_t>& bytes) {
   for (std::size_t at = kPageBytes; at + kRecordHeaderBytes <= bytes.size();
        at += kRecordAlignment) {

@@ -1,6 +1,6 @@
-// Fuzzes a client of the daemon. A real session answers each of its requests
-// within the protocol's bounds. When the client is gone, nothing that it had is
-// left.
+// Fuzzes a client of the daemon. A real session answers each of the client's
+// requests within the protocol's bounds. When the client is gone, the daemon
+// has released everything that belonged to it.
 
 #include <fcntl.h>
 #include <sched.h>
@@ -50,9 +50,10 @@ using forebay::fuzz::Require;
 constexpr std::uint64_t kBudget = std::uint64_t{64} << 20;
 constexpr std::size_t kMostRequests = 30;
 constexpr std::size_t kMaxDescriptors = 16;
-// Bytes of memory that the client sends.
+// The most bytes of memory that the client sends.
 constexpr std::size_t kMaxBytes = 1 << 16;
-// Times that other threads may run before the next request comes.
+// The number of times that the client yields to other threads before its next
+// request.
 constexpr int kYields = 50;
 
 class Nowhere final : public forebay::storage::RootOpener {
@@ -63,8 +64,7 @@ class Nowhere final : public forebay::storage::RootOpener {
   }
 };
 
-// The parts of the daemon that a session needs. They live as long as the
-// process.
+// The parts of the daemon that a session needs. They are never destroyed.
 struct Daemon {
   Daemon() {
     for (int i = 0; i < executor.places(); ++i) {
@@ -120,7 +120,7 @@ Fd Memory(std::string_view bytes, bool sealed) {
   return fd;
 }
 
-// The rings of a loader, as its client has them.
+// A loader's rings as its client has mapped them.
 class Rings {
  public:
   explicit Rings(const job::Loader& loader)
@@ -135,7 +135,7 @@ class Rings {
   Rings(const Rings&) = delete;
   Rings& operator=(const Rings&) = delete;
 
-  // Takes the published entries, and gives them back.
+  // Takes the published entries, and releases their batches.
   void Take() {
     while (ready_->tail.load() != head_) {
       const proto::ReadyEntry& entry =
@@ -179,16 +179,16 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Says hello. Returns false if the daemon has hung up.
+  // Sends the greeting. Returns false if the daemon has closed the connection.
   bool Greet() {
     return Say("pidfd",
                "request_id: 1 hello { protocol_version: 1 "
                "job { key: \"k\" } }");
   }
 
-  // Takes a line of words, and a request behind it. "take" takes what was
-  // published, and "ring" writes the line's numbers into release rings. "raw"
-  // sends bytes as they are. All other words name descriptors.
+  // Obeys a line of words, with a request after it. "take" takes the published
+  // batches, and "ring" writes the line's numbers into release rings. "raw"
+  // sends the bytes unchanged. All other words name descriptors.
   bool Do(std::string_view part) {
     const std::size_t end = std::min(part.find('\n'), part.size());
     const std::string_view line = part.substr(0, end);
@@ -276,7 +276,7 @@ class Client {
 
 }  // namespace
 
-// Takes requests with lines "--" between them.
+// The input is requests, with lines "--" between them.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   static auto* const daemon = new Daemon;

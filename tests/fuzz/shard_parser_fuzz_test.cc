@@ -1,6 +1,6 @@
-// Fuzzes the parser of tar shards. It ends whatever their bytes are, and asks
-// only for bytes of the shard. However much it reads at a time, the fields that
-// it finds lie within the shard.
+// Fuzzes the parser of tar shards. The parser ends for any bytes, and requests
+// only bytes of the shard. The fields that it finds lie within the shard,
+// however many bytes it reads at a time.
 
 #include <cstdint>
 #include <string>
@@ -49,8 +49,7 @@ Result Parse(const Shard& shard, const FieldChoice& fields,
 
 }  // namespace
 
-// Takes the fields, with commas between, up to a line's end, and then the
-// shard.
+// The input is a line of field names, separated by commas, and then the shard.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -1,5 +1,5 @@
-// Fuzzes patterns of shards against a bucket's names. The shards that are
-// listed are objects of the bucket, or were named literally.
+// Fuzzes patterns of shards against a bucket's names. The listed shards are
+// objects of the bucket, or the pattern names them literally.
 
 #include <cstdint>
 #include <functional>
@@ -23,8 +23,8 @@ using forebay::fuzz::Require;
 using forebay::storage::ListedObject;
 using forebay::storage::ObjectVersion;
 
-// The longest pattern in characters. The expansion of long patterns has a fuzz
-// test of its own; here each listed name is asked for on a thread.
+// The greatest length of a pattern in characters. Long patterns have a fuzz
+// test of their own (brace_expansion). Here a thread asks for each listed name.
 constexpr std::size_t kMaxBytes = 200;
 
 class Bucket final : public forebay::storage::Root,
@@ -61,14 +61,15 @@ class Bucket final : public forebay::storage::Root,
 
 }  // namespace
 
-// Takes a pattern and, behind a line "--", the bucket's names, one a line.
+// The input is a pattern and, after a line "--", the bucket's names, one on
+// each line.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto parts = forebay::fuzz::SplitParts(text);
   if (parts.size() != 2 || parts[0].size() > kMaxBytes) return 0;
-  // Ranges of numbers are left out, as each of their names would be asked for
-  // by itself.
+  // Leaves out ranges of numbers, because each of their names would be asked
+  // for separately.
   if (parts[0].find("..") != text.npos) return 0;
   std::vector<std::string> names;
   std::string_view rest = parts[1];

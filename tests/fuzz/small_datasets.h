@@ -5,10 +5,10 @@
 
 namespace forebay::fuzz {
 
-// Creates a folder with a dataset of each kind, of some tiny images. They are
-// class folders "cat" and "dog", a shard "a.tar" (jpg, cls, txt), and tables
-// "t.csv" and "t.jsonl" (image, class, text). The folder is removed when the
-// process exits.
+// Creates a folder with a dataset of each kind, made of some tiny images. The
+// datasets are class folders "cat" and "dog", a shard "a.tar" (jpg, cls, txt),
+// and tables "t.csv" and "t.jsonl" (image, class, text). The folder is removed
+// when the process exits.
 std::string MakeSmallDatasets();
 
 }  // namespace forebay::fuzz

@@ -1,5 +1,5 @@
-// Fuzzes small fields of a sample: integers and texts. The bytes are corrupt,
-// or give what Python would read.
+// Fuzzes small fields of a sample: integers and texts. The daemon reports the
+// bytes as corrupt, or reads the same value as Python would.
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,6 @@
-// Fuzzes the walk through a tar archive. It ends whatever the bytes are, and
-// the files that it finds lie within the archive, however the archive is shown.
+// Fuzzes the walk through a tar archive. The walk ends for any bytes. The files
+// that it finds lie within the archive, whatever pieces of the archive it is
+// shown.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,8 +24,8 @@ void Require(bool condition) {
   if (!condition) std::abort();
 }
 
-// Writes the checksum that a tar writer would write, so that what lies behind
-// the check is reached.
+// Writes the correct checksum into a block, so that the code after the check is
+// reached.
 void RepairChecksum(std::uint8_t* block) {
   std::memset(block + 148, ' ', 8);
   unsigned sum = 0;
@@ -43,8 +44,8 @@ struct Result {
   std::vector<TarMember> files;
 };
 
-// Walks through an archive that is shown in pieces: the wanted bytes alone, or
-// all up to the archive's end.
+// Walks through an archive that is shown in pieces. A piece has only the wanted
+// bytes if `alone`, or all bytes up to the archive's end.
 Result Walk(Bytes& bytes, bool repair, bool alone) {
   Result result;
   auto walk = TarWalk::Create("archive", bytes.size());

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kDeepest = 100;
 
-// Drops protobuf's complaints, which would fill the log.
+// Drops protobuf's error messages, which would fill the log.
 class Silence final : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int, google::protobuf::io::ColumnNumber,

@@ -1,8 +1,8 @@
 #ifndef FOREBAY_TESTS_FUZZ_TEXT_MESSAGE_H_
 #define FOREBAY_TESTS_FUZZ_TEXT_MESSAGE_H_
 
-// Messages in protobuf's text format: people can read the seeds, and most
-// mutations still are messages.
+// Messages in protobuf's text format. People can read such seeds, and most
+// mutations are still messages.
 
 #include <google/protobuf/message.h>
 
@@ -12,8 +12,8 @@
 
 namespace forebay::fuzz {
 
-// Reads a message that may be nested as deep as messages on the wire. Returns
-// false if `text` is not a message.
+// Reads a message, which may be nested as deeply as on the wire. Returns false
+// if `text` is not a message.
 bool ReadMessage(std::string_view text, google::protobuf::Message* message);
 
 // Returns the parts of `text` between lines that are "--".

@@ -1,8 +1,8 @@
-// Fuzzes the parser of TFRecord files. It ends whatever their bytes are, asks
-// only for bytes of the file, and finds the same records however much it reads
-// at a time. The fields of a record are guessed and read, and values lie within
-// the record. Frames of the input are mended first, since no mutation finds
-// their checksums.
+// Fuzzes the parser of TFRecord files. The parser ends for any bytes, and
+// requests only bytes of the file. It finds the same records however many bytes
+// it reads at a time. The fields of a record are guessed and read, and values
+// lie within the record. Frames of the input are corrected first, since no
+// mutation finds their checksums.
 
 #include <cstdint>
 #include <cstring>
@@ -98,7 +98,7 @@ void ReadAll(const RecordFields& fields, Bytes file) {
 
 }  // namespace
 
-// Takes payloads, each after one byte with its length in bytes.
+// The input is payloads, each after one byte with its length in bytes.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   const auto bytes_only = RecordFields::OfPayload("bytes");

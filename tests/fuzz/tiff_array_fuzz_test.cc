@@ -1,5 +1,5 @@
-// Fuzzes the reader of TIFF files as arrays. The bytes are refused, or the
-// array has the type that the header says.
+// Fuzzes the reader of TIFF files as arrays. The reader refuses the bytes, or
+// gives an array of the type that the header says.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Fuzzes the answer of a server that gives tokens. Reading it gives an error,
-// or a token that fits into one line of a request.
+// Fuzzes the answer of a server that gives tokens. Reading the answer gives an
+// error, or a token that fits into one line of a request.
 
 #include <cstddef>
 #include <cstdint>

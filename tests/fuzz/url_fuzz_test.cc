@@ -1,5 +1,5 @@
-// Fuzzes the place of a dataset, and what it is asked for there. What is asked
-// of a server lies below the place, on the same host, and never at a link-local
+// Fuzzes the URI of a dataset and the URLs that are requested for it. Each URL
+// lies below the dataset's place, on the same host, and never at a link-local
 // address.
 
 #include <curl/curl.h>
@@ -26,7 +26,7 @@ namespace http = forebay::storage::http;
 namespace s3 = forebay::storage::s3;
 using forebay::fuzz::Require;
 
-// Returns a URL's path as curl, which asks for the URL, understands it.
+// Returns a URL's path as curl, which makes the requests, understands it.
 std::string PathOf(const std::string& url) {
   const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> parsed(
       curl_url(), &curl_url_cleanup);
@@ -49,7 +49,7 @@ void TryHttp(std::string_view uri, std::string_view object) {
   if (!url.ok()) return;
   Require(url->starts_with(base + "/") && http::HostOf(*url) == host);
   Require(url->find_first_of("?# \r\n") == url->npos);
-  // curl takes out "/..", so a path must not lead above the place.
+  // curl resolves "/..", so the resolved path must still lie below the place.
   std::string below = PathOf(base);
   if (!below.ends_with('/')) below += '/';
   Require(PathOf(*url).starts_with(below));
@@ -94,14 +94,14 @@ void TryS3(std::string_view uri, std::string_view object) {
     if (!url.ok()) continue;
     Require(url->starts_with(begin) && http::HostOf(*url) == host);
     Require(url->find_first_of("?# \r\n") == url->npos);
-    // curl takes out "/..", so a path must not lead above the bucket.
+    // curl resolves "/..", so the resolved path must still lie in the bucket.
     Require(PathOf(*url).starts_with(in_path ? "/" + bucket + "/" : "/"));
   }
 }
 
 }  // namespace
 
-// Takes a URI and, behind a line "--", the name of an object.
+// The input is a URI and, after a line "--", the name of an object.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -1,5 +1,5 @@
-// Fuzzes the file that keeps measured lengths. Reading it gives an error, or
-// sizes that can be used.
+// Fuzzes the file that stores measured lengths. Reading the file gives an
+// error, or usable sizes.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Fuzzes the reader of zip directories. It ends whatever their bytes are, and
-// asks only for bytes of the archive. However much it is shown at a time, it
-// finds the same members, which lie within the archive.
+// Fuzzes the reader of zip directories. The reader ends for any bytes, and
+// requests only bytes of the archive. It finds the same members however many
+// bytes it is shown at a time, and they lie within the archive.
 
 #include <cstdint>
 #include <string>
@@ -21,8 +21,8 @@ using forebay::dataset::zip::ZipMethod;
 using forebay::fuzz::Require;
 using Bytes = absl::Span<const std::uint8_t>;
 
-// The limit of reads, which is more than any archive needs: its end twice, a
-// Zip64 end twice, and the directory.
+// The most reads that an archive needs: its end twice, a Zip64 end twice, and
+// the directory.
 constexpr int kMostReads = 5;
 
 struct Result {
@@ -30,8 +30,8 @@ struct Result {
   std::vector<ZipMember> members;
 };
 
-// Shows an archive in pieces: the wanted bytes alone, or all up to the
-// archive's end.
+// Shows an archive in pieces. A piece has only the wanted bytes if `alone`, or
+// all bytes up to the archive's end.
 Result Read(Bytes bytes, bool alone) {
   Result result;
   auto directory = ZipDirectory::Create("archive", bytes.size());

@@ -1,6 +1,6 @@
-// Fuzzes the reading of a zip archive's member: its header, and the data behind
-// it. The reader writes only where it may, and decompresses what zlib makes of
-// the data byte by byte.
+// Fuzzes the reading of a zip archive's member: its header, and the data after
+// it. The reader writes only where it may. It gives the same bytes as zlib does
+// when zlib decompresses the data byte by byte.
 
 #include <zlib.h>
 
@@ -27,8 +27,8 @@ using Bytes = absl::Span<const std::uint8_t>;
 constexpr std::size_t kStartBytes = 3;
 
 // Decompresses bytes one at a time, up to the end of the deflated data. Returns
-// nothing if the data is damaged, ends elsewhere, or is longer than `most`
-// bytes.
+// nothing if the data is damaged, ends at another byte, or is longer than
+// `most` bytes.
 std::vector<std::uint8_t> SlowlyDecompressed(Bytes bytes, std::size_t most) {
   z_stream stream = {};
   Require(inflateInit2(&stream, -MAX_WBITS) == Z_OK);
@@ -56,8 +56,9 @@ std::vector<std::uint8_t> SlowlyDecompressed(Bytes bytes, std::size_t most) {
 
 }  // namespace
 
-// Takes the length that the member should have (two bytes) and the length of
-// its name. Behind these lies its header, with the name, extra fields and data.
+// The input is the length that the member should have (two bytes) and the
+// length of its name. After these lies the member's header, with the name,
+// extra fields and data.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   if (size < kStartBytes) return 0;
@@ -69,11 +70,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   const auto offset = DataOffset(
       text.substr(std::min<std::size_t>(kHeaderBytes, text.size()), name_bytes),
       bytes);
-  // Most mutations spoil the header, so the data is read by itself as well.
+  // Most mutations damage the header, so the data is also read without it.
   const Bytes compressed = bytes.subspan(std::min<std::size_t>(
       offset.value_or(kHeaderBytes + name_bytes), bytes.size()));
-  // The allocation has exactly the member's size, so that a write behind its
-  // end is seen.
+  // The allocation has exactly the member's size, so that a write past its end
+  // is found.
   const auto out = std::make_unique<std::uint8_t[]>(length);
   const auto status = Inflate(compressed, {out.get(), length});
   const auto expected = SlowlyDecompressed(compressed, length);

@@ -1,6 +1,6 @@
-// Fuzzes the scan of zstd files. However they are given, the scan finds the
-// same bytes and keeps the same pieces. A read from each access point finds
-// what the scan found there.
+// Fuzzes the scan of zstd files. The scan finds the same bytes and stores the
+// same pieces, whatever the sizes of the pieces that it gets. A read from each
+// access point gives what the scan found there.
 
 #include <algorithm>
 #include <cstddef>
@@ -32,11 +32,12 @@ using forebay::storage::compressed::ZstdReader;
 using forebay::storage::compressed::ZstdScan;
 using Bytes = absl::Span<const std::uint8_t>;
 
-// Bytes of decompressed content, which suffice for several access points, and
-// for pieces behind a frame's beginning.
+// The most bytes of decompressed content. They are enough for several access
+// points, and for stored pieces after a frame's beginning.
 constexpr std::size_t kMostDecompressed = std::size_t{12} << 20;
-// The longest window in bytes. It is longer than readers take, so that there
-// are pieces, and shorter than zstd's longest, which takes long to allocate.
+// The longest window in bytes. It is longer than readers allow, so that the
+// scan stores pieces. It is shorter than zstd's longest, which takes long to
+// allocate.
 constexpr std::uint64_t kMemory = std::uint64_t{20} << 20;
 
 struct Point {
@@ -86,7 +87,7 @@ Result Scan(Bytes compressed, std::size_t piece) {
   return result;
 }
 
-// Reads from an access point on, and no further than the next one.
+// Reads from an access point up to the next one at most.
 void ReadFrom(Bytes compressed, const Result& scanned, const Point& from,
               std::uint64_t end,
               const std::shared_ptr<ZstdDecoders>& decoders) {

@@ -1,4 +1,4 @@
-"""ArrayRecord files for tests, written by array_record itself (PyPI)."""
+"""ArrayRecord files for tests, written by the package array_record (PyPI)."""
 
 import gzip
 import itertools
@@ -10,7 +10,7 @@ import pytest
 
 from fake_gcs import PYPI
 
-# The path stays for the import alone: a package there is called "proto", as ours is.
+# The path is needed only for the import. A package there is called "proto", as ours is.
 sys.path.append(str(PYPI))
 try:
     module = pytest.importorskip(
@@ -35,7 +35,7 @@ def write(path, records, options="group_size:1"):
 
 
 def records_of(path):
-    """All records, as array_record reads them."""
+    """Returns all records, as array_record reads them."""
     return module.ArrayRecordReader(str(path)).read_all()
 
 
@@ -52,7 +52,7 @@ def golden_names():
 
 
 def noise(count, *, longest=400, seed=1):
-    """Records of any bytes: few are long, some are empty."""
+    """Returns records of random bytes. Few are long, and some are empty."""
     chance = numpy.random.RandomState(seed)
     lengths = chance.randint(0, longest, count)
     lengths[chance.rand(count) < 0.05] = 0

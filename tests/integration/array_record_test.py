@@ -1,5 +1,5 @@
-"""Datasets of ArrayRecord files, from the files to a trainer's batches: what
-array_record reads is what a trainer gets."""
+"""Datasets of ArrayRecord files, from the files to a trainer's batches. A trainer gets
+the same records as array_record reads."""
 
 import io
 import shutil
@@ -21,7 +21,7 @@ PHOTO_FIELDS = {"image/encoded": "jpg", "image/class/label": "int64"}
 
 
 def tfrecord_payloads():
-    """The Examples of TensorFlow's golden files."""
+    """Returns the Examples of TensorFlow's golden files."""
     for path in sorted(EXAMPLES.parent.glob(EXAMPLES.name)):
         content = path.read_bytes()
         while content:
@@ -36,7 +36,7 @@ def examples_file(tmp_path):
 
 
 def values(loader):
-    """The first field of each sample, in the order of their numbers."""
+    """Returns the first field of each sample, in the order of the sample numbers."""
     found = epoch(loader)
     assert sorted(found) == list(range(len(found)))
     return [found[number][0] for number in range(len(found))]
@@ -119,7 +119,8 @@ def test_any_name_is_read_as_records_if_it_is_said(shared_daemon, examples_file)
 @pytest.mark.parametrize("options", ["group_size:1,zstd", "group_size:4,zstd",
                                      "group_size:4,uncompressed"])
 def test_images_are_those_of_tfrecord_files(shared_daemon, tmp_path, options):
-    """Decoded where the chunk was unpacked, and other fields lie behind it."""
+    """Images are decoded from the memory into which their chunk was decompressed. Other
+    fields lie after them there."""
     path = write(tmp_path / "a.array_record", tfrecord_payloads(), options)
     arguments = {"fields": {**PHOTO_FIELDS, **FIELDS}, "shuffle": True, "seed": 5,
                  "transform": T.RandomResizedCrop(16)}
@@ -149,7 +150,7 @@ def test_photographs_over_several_blocks(shared_daemon, tmp_path, options):
 
 @pytest.mark.parametrize("options", ["group_size:1,zstd", "group_size:4,zstd"])
 def test_images_that_are_kept_decoded_are_their_records_own(daemon, tmp_path, options):
-    """The records of a chunk lie in the same bytes of the file."""
+    """All records of a chunk have the same range of bytes in the file."""
     photos = [jpeg(seed, (600, 800)) for seed in range(12)]
     path = write(tmp_path / "a.array_record", photos, options)
     plain = tmp_path / "folder" / "class"

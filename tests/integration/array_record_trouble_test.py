@@ -1,5 +1,4 @@
-"""ArrayRecord files that are damaged, or change meanwhile, and fields that they
-lack."""
+"""ArrayRecord files that are damaged, that change meanwhile, or that lack fields."""
 
 import os
 
@@ -85,7 +84,7 @@ def test_a_damaged_first_chunk_hides_no_others(tmp_path):
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("group", [1, 4])
 def test_damage_anywhere_is_told_or_without_harm(tmp_path, codec, group):
-    """Block headers and padding do not count; all else is hashed."""
+    """Damage in block headers and padding has no effect; everything else is hashed."""
     expected = noise(40, longest=3000)
     path = write(tmp_path / "a.array_record", expected,
                  f"group_size:{group},{codec}")
@@ -148,7 +147,7 @@ def test_what_is_missing_is_named(good):
 
 
 def test_what_unpacks_to_too_much_is_refused(tmp_path):
-    """Records that take a thousandth of that in the file."""
+    """The records' compressed size is a thousandth of their size."""
     photo = PHOTO.read_bytes()
     path = write(tmp_path / "a.array_record", [photo, photo + bytes(100 << 20)],
                  "group_size:1,zstd")
@@ -180,7 +179,7 @@ def test_what_unpacks_to_too_much_is_refused(tmp_path):
 
 
 def test_what_unpacks_a_lot_is_an_image_all_the_same(tmp_path):
-    """Bytes behind a JPEG's end do no harm."""
+    """Bytes after a JPEG's end do no harm."""
     photo = PHOTO.read_bytes()
     path = write(tmp_path / "a.array_record", [photo, photo + bytes(20 << 20)] * 4,
                  "group_size:2,brotli:1")
@@ -232,7 +231,7 @@ def test_a_file_that_is_replaced_in_mid_epoch_is_an_error(tmp_path):
 
 
 def test_records_that_are_written_over_give_no_wrong_values(good):
-    """The list of chunks stays; only the ctime tells."""
+    """The list of chunks stays the same; only the ctime shows the change."""
     other = write(good.with_name("b"), [b"FIRST", b"SECOND", b"THIRD"],
                   "group_size:1,uncompressed").read_bytes()
     with open_records(good, fields="bytes") as loader:

@@ -1,4 +1,4 @@
-"""The transforms of fields that are arrays, beside NumPy's and torch's."""
+"""The transforms of array fields, compared with NumPy's and torch's."""
 
 import numpy
 import pytest
@@ -26,7 +26,7 @@ def refusal(error, path, transform, **more):
 
 
 def made(path, transform, **more):
-    """Each sample's array, in the dataset's order."""
+    """Returns each sample's array, in the dataset's order."""
     with open_tar(path, transform, batch_size=16, **more) as loader:
         found = {}
         for batch in loader:

@@ -1,4 +1,4 @@
-"""Ogg Vorbis files that were cut without decoding them."""
+"""Ogg Vorbis files that were cut without being decoded."""
 
 import struct
 
@@ -11,7 +11,7 @@ RATE = 44100
 
 
 def pages_of(content):
-    """The pages of an Ogg file, each as a bytearray."""
+    """Returns the pages of an Ogg file, each as a bytearray."""
     pages, at = [], 0
     while at < len(content):
         count = content[at + 26]
@@ -22,7 +22,8 @@ def pages_of(content):
 
 
 def sealed(page):
-    """The page with its checksum: Ogg's CRC-32, of the polynomial 0x04C11DB7."""
+    """Returns the page with its checksum: Ogg's CRC-32, with the polynomial
+    0x04C11DB7."""
     struct.pack_into("<I", page, 22, 0)
     crc = 0
     for byte in page:
@@ -34,7 +35,8 @@ def sealed(page):
 
 
 def cut(path, frames):
-    """Drops the first page of sound, and `frames` more by what the pages say."""
+    """Drops the first page of sound, and `frames` more frames, as the pages count
+    them."""
     pages = pages_of(path.read_bytes())
     places = [struct.unpack_from("<q", page, 6)[0] for page in pages]
     first = next(i for i, place in enumerate(places) if place > 0)
@@ -56,7 +58,8 @@ def window(folder, begin, frames):
 
 
 def test_windows_of_vorbis_that_was_cut_without_decoding(shared_daemon, tmp_path):
-    """libsndfile seeks in such a file to other frames than it reads there."""
+    """In such a file, libsndfile's seeks lead to other frames than its reads from the
+    begin."""
     noise = numpy.random.default_rng(0).random((5 * RATE, 1)).astype("float32")
     path = save(tmp_path / "clips" / "a.ogg", 0.5 * noise, RATE)
     cut(path, 5000)

@@ -1,4 +1,4 @@
-"""Ops of audio on audio files, beside torchaudio's on what soundfile reads."""
+"""Ops of audio on audio files, compared with torchaudio's on what soundfile reads."""
 
 import numpy
 import pytest
@@ -15,7 +15,8 @@ RATES = (16000, 8000, 44100, 22050, 48000)
 
 @pytest.fixture
 def mixed(tmp_path):
-    """Files of many rates and numbers of channels, and what each holds, in order."""
+    """Makes files of many rates and numbers of channels, and returns their contents in
+    order."""
     folder = tmp_path / "mixed"
     clips = [clip(number, channels=1 + number % 3) for number in range(10)]
     for number, wave in enumerate(clips):
@@ -24,7 +25,7 @@ def mixed(tmp_path):
 
 
 def resampled(folder):
-    """Each file's clip as one channel of 16 kHz."""
+    """Returns each file's clip as one channel at 16 kHz."""
     made = []
     for number, path in enumerate(sorted(folder.iterdir())):
         wave = torch.from_numpy(read(path)).mean(1)
@@ -67,7 +68,7 @@ def test_features_of_windows(shared_daemon, mixed):
         assert_close(got, one)
     for path, got in zip(sorted(mixed.iterdir()), windows):
         wave = read(path).mean(1)
-        # The window is somewhere in the clip.
+        # The window may lie anywhere in the clip.
         starts = numpy.flatnonzero(abs(wave[:-2499] - got[0]) < 1e-6)
         assert any(abs(wave[at:at + 2500] - got).max() < 1e-6 for at in starts)
 
@@ -81,7 +82,7 @@ def test_windows_of_resampled_clips_have_one_shape(shared_daemon, mixed):
 
 
 def test_a_lower_rate_than_the_first_ones(shared_daemon, tmp_path):
-    """Room is planned for clips of the rate of sample 0."""
+    """The output's size is planned for clips at the rate of sample 0."""
     save(tmp_path / "a" / "0.wav", clip(0, 4000), 48000)
     save(tmp_path / "a" / "1.wav", clip(1, 4000), 8000)
     transform = T.Compose([T.ToMono(), T.Resample(new_freq=16000)])

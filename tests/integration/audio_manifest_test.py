@@ -1,5 +1,5 @@
-"""Audio files that a table lists: a trainer gets what soundfile reads, with the
-columns beside it."""
+"""Audio files that a table lists. A trainer gets what soundfile reads, with the table's
+columns."""
 
 import csv
 import json
@@ -16,7 +16,8 @@ SUFFIXES = ("flac", "wav", "ogg", "opus", "mp3")
 
 @pytest.fixture
 def rows(tmp_path):
-    """A folder of speech, and rows that list it, as NVIDIA's NeMo writes them."""
+    """A folder of speech, and the rows that list its files, as NVIDIA's NeMo writes
+    them."""
     found = []
     for number in range(COUNT):
         name = f"clips/{number % 3}/{number}.{SUFFIXES[number % 5]}"

@@ -1,4 +1,4 @@
-"""Ops of audio on waveforms in .npy files, beside torchaudio's."""
+"""Ops of audio on waveforms in .npy files, compared with torchaudio's."""
 
 import numpy
 import pytest
@@ -32,7 +32,7 @@ def open_tar(path, transform, **more):
 
 
 def made(path, transform, **more):
-    """Each sample's array, in the dataset's order."""
+    """Returns each sample's array, in the dataset's order."""
     with open_tar(path, transform, batch_size=8, **more) as loader:
         found = {}
         for batch in loader:
@@ -47,7 +47,7 @@ def refusal(error, path, transform, **more):
 
 
 def torchaudios(transform, clip):
-    """Torchaudio's result of a clip, the time first."""
+    """Returns torchaudio's result for a clip, with time as the first dimension."""
     found = transform(torch.from_numpy(numpy.ascontiguousarray(clip.T))).numpy()
     return numpy.moveaxis(found, -1, 0)
 
@@ -118,8 +118,8 @@ def test_torchaudios_own_transforms_are_taken(shared_daemon, tmp_path):
 
 
 def test_a_whole_pipeline(shared_daemon, tmp_path):
-    """Windows of clips, their features as torchaudio lays them out, and batches as
-    torch has them."""
+    """Windows of clips, their features in torchaudio's layout, and batches as torch
+    makes them."""
     clips = clips_of(LENGTHS, 2)
     path = write_tar(tmp_path / "a.tar", clips)
     transform = T.Compose([
@@ -183,7 +183,7 @@ def test_rows_of_npy_files(shared_daemon, tmp_path):
 
 
 def test_features_decide_which_come_together(shared_daemon, tmp_path):
-    """The length of a sample is that of the ops' result."""
+    """The length by which samples are batched is that of the ops' result."""
     clips = clips_of(LENGTHS)
     path = write_tar(tmp_path / "a.tar", clips)
     times = [1 + length // 64 for length in LENGTHS]

@@ -1,4 +1,4 @@
-"""Audio files as fields: a trainer gets what soundfile reads, or a window of it."""
+"""Audio files as fields. A trainer gets what soundfile reads, or a window of it."""
 
 import io
 import subprocess
@@ -18,12 +18,12 @@ from tfrecord_test import write
 from trouble import ctl
 
 RATE = 16000
-# The largest difference from soundfile's numbers that each format may have.
+# The largest allowed difference from soundfile's numbers, by format.
 FORMATS = {"wav": 0, "flac": 0, "ogg": 1e-5, "opus": 1e-5, "mp3": 1e-5}
 
 
 def clip(number, frames=None, channels=1):
-    """Tones of a length of their own."""
+    """Returns tones whose length depends on `number`, or is `frames`."""
     frames = 3000 + 701 * (number % 7) if frames is None else frames
     time = numpy.arange(frames)[:, None] / RATE
     tones = numpy.sin(time * (2000 + 300 * number) + numpy.arange(channels))
@@ -54,7 +54,7 @@ def open_audio(dataset, **arguments):
 
 
 def contents(batches, field="audio"):
-    """The clips, and the sample numbers."""
+    """Returns the clips and the sample numbers of batches."""
     clips, ids = [], []
     for batch in batches:
         clips += [one.copy() for one in getattr(batch, field)]

@@ -1,5 +1,5 @@
-"""Audio files that are damaged, hostile, or unlike the others: one clear error, for
-the one job that reads them."""
+"""Audio files that are damaged, hostile, or unlike the others. Each gives one clear
+error, to the one job that reads the file."""
 
 import pytest
 import numpy
@@ -113,7 +113,7 @@ def test_clips_without_frames(shared_daemon, tmp_path):
     assert clips[2].shape == (0, 1)
 
 
-# Silence takes next to no bytes, so that the file's size does not tell its length.
+# Silence takes almost no bytes, so the file's size does not tell its length.
 def test_a_clip_that_is_longer_than_files_of_its_size_are(shared_daemon, good):
     save(good / "04.flac", numpy.zeros((3_000_000, 1), "float32"))
     text = refusal(forebay.DataError, good)
@@ -136,7 +136,7 @@ def test_a_header_that_lies(shared_daemon, good):
     path.write_bytes(content)
     text = refusal(forebay.ForebayError, good)
     assert "03.flac" in text
-    # There is no such frame as most windows would begin at.
+    # Most windows would begin at a frame that does not exist.
     text = refusal(forebay.DataError, good, transform={"audio": T.RandomWindow(100)})
     assert "03.flac" in text
 

@@ -1,4 +1,4 @@
-"""Folders that are not datasets, and links that lead out of them."""
+"""Folders that are not datasets, and folders with links that lead outside."""
 
 import os
 import shutil
@@ -108,7 +108,7 @@ def test_path_that_is_not_utf8(folder):
 
 @pytest.fixture
 def linked(folder, tmp_path):
-    """`folder` with a photograph that is a link to one outside of it."""
+    """`folder` with a photograph that is a link to a file outside of the folder."""
     outside = tmp_path / "outside"
     outside.mkdir()
     os.rename(folder / "city" / "003.jpg", outside / "photo.jpg")

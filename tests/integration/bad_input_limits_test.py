@@ -1,4 +1,4 @@
-"""Limits that are reached, disks that are full, and settings that are wrong."""
+"""Limits that are reached, disks that are full, and wrong settings."""
 
 import contextlib
 import itertools
@@ -50,8 +50,8 @@ def test_memory_budget_spent(tmp_path, photos):
 
 
 def test_memory_budget_spent_by_others(tmp_path, photos):
-    """A loader without room is refused. It can be opened as soon as there is
-    room."""
+    """A loader is refused while others have used up the memory. Once there is memory
+    again, the loader can be opened."""
     config = configured(tmp_path, "[memory]\nlimit = '170MiB'\n"
                         "[image]\nscratch_limit = '16MiB'\n")
     medium = T.Resize((512, 512))
@@ -89,8 +89,7 @@ def test_memory_limit_that_the_machine_does_not_have(tmp_path, photos):
 
 
 def removed(group):
-    """Returns whether a cgroup could be removed: its processes may still be
-    leaving."""
+    """Returns whether a cgroup could be removed. Its processes may still be leaving."""
     with contextlib.suppress(OSError):
         group.rmdir()
     return not group.exists()
@@ -98,8 +97,8 @@ def removed(group):
 
 @contextlib.contextmanager
 def cgroup(controller, **limits):
-    """Yields a new cgroup's file that takes processes in. Skips where none can
-    be made."""
+    """Yields the file of a new cgroup to which processes are added. Skips where no
+    cgroup can be made."""
     top = CGROUPS / controller
     if not (top / "tasks").exists():
         top = CGROUPS
@@ -120,7 +119,7 @@ def cgroup(controller, **limits):
 
 
 def inside(processes):
-    """A command that runs another within a cgroup."""
+    """Returns a command that runs another command in a cgroup."""
     return ["sh", "-c", f'echo $$ > {processes} && exec "$@"', "sh"]
 
 
@@ -162,8 +161,8 @@ def tiny_disk(tmp_path):
 
 @pytest.fixture
 def settled(tmp_path):
-    """A dataset of many names that was last changed long enough ago for its
-    index to be kept."""
+    """A dataset of many names. Its last change was so long ago that its index is stored
+    on disk."""
     folder = tmp_path / "data"
     (folder / "class").mkdir(parents=True)
     for number in range(2000):
@@ -177,7 +176,7 @@ def test_full_disk_under_the_index(tmp_path, tiny_disk, settled, photos):
     with serving(tmp_path, *config) as daemon:
         with neighbour(photos), open_loader(settled) as loader:
             assert len(loader.dataset) == 2000
-        # The daemon goes on from RAM, and says so.
+        # The daemon goes on with the index in memory, and logs it.
         words = (f"{settled}: its index is kept in memory only: ",
                  "No space left")
         warnings = ctl(daemon, "status")["warnings"]
@@ -186,7 +185,7 @@ def test_full_disk_under_the_index(tmp_path, tiny_disk, settled, photos):
         doctor = ctl(daemon, "doctor")
         assert warnings[0] in str(doctor)
         assert warnings[0] in daemon.log()
-        # No half of an index stays behind.
+        # No incomplete index file stays on the disk.
         assert {path.suffix for path in tiny_disk.iterdir()} <= {".index"}
 
 
@@ -261,7 +260,7 @@ def test_runtime_directory_that_others_may_enter(tmp_path):
 
 
 def test_more_connections_than_descriptors(tmp_path, photos):
-    """Further clients wait until they are accepted, and the daemon does not
+    """Further clients wait until they are accepted. Meanwhile the daemon does not
     spin."""
     limit = ["prlimit", "--nofile=64:64"]
     with serving(tmp_path, launcher=limit) as daemon, spinning() as spinner:
@@ -270,7 +269,7 @@ def test_more_connections_than_descriptors(tmp_path, photos):
         until(lambda: descriptors(daemon).total() == 64, "a full house")
         begin, end = cpu_seconds(daemon.process), cpu_seconds(spinner) + 0.5
         until(lambda: cpu_seconds(spinner) >= end, "half a second of CPU time")
-        # A daemon that spins would use as much as the spinning process.
+        # A daemon that spins would use as much CPU time as the spinning process.
         assert cpu_seconds(daemon.process) - begin < 0.25
         for session in sessions:
             session.socket.close()
@@ -298,7 +297,7 @@ def cpu_seconds(process):
 
 @contextlib.contextmanager
 def free_descriptors(daemon, count):
-    """Leaves the daemon only so many descriptors to open."""
+    """Leaves the daemon only `count` descriptors to open."""
     until(lambda: not descriptors(daemon)["admin.sock"],
           "the descriptor of the last question is closed")
     pid = daemon.process.pid
@@ -338,15 +337,15 @@ def test_every_lack_of_descriptors_has_its_reason(tmp_path, photos):
 
 
 def has_read_ahead(daemon):
-    """Returns whether all slots of the only loader are full and none is held.
-    The daemon then reads nothing until a batch is taken and released."""
+    """Returns whether all slots of the only loader are full and the client holds no
+    batch. The daemon then reads nothing until a batch is taken and released."""
     queues = ctl(daemon, "queues")["jobs"][0]["loaders"][0]["queues"]
     return queues["slots_ready"] == queues["slots"]
 
 
 def test_passing_fault_in_mid_epoch(tmp_path, photos, monkeypatch):
-    """A read that fails for longer than the user waits ends the epoch, and the
-    next one is whole."""
+    """If reads fail for longer than the user waits, the epoch ends with an error. The
+    next epoch is whole."""
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "0")
     with serving(tmp_path) as daemon:
         with open_loader(photos, depth=1) as loader:
@@ -358,7 +357,7 @@ def test_passing_fault_in_mid_epoch(tmp_path, photos, monkeypatch):
                     for batch in iterator:
                         begin += [int(i) for i in batch.sample_ids]
             assert begin == list(range(len(begin))) and len(begin) < 48
-            # The error names a sample of the batch that would have come next.
+            # The error names a sample of the batch that would have been next.
             assert any(str(caught.value).startswith(
                 f"sample {number} of {photos}: {names(photos)[number]}: the daemon "
                 "can open no further file: Too many open files (the limit is ")
@@ -395,6 +394,6 @@ def test_passing_fault_that_passes_in_mid_epoch(tmp_path, photos, caplog):
 
 
 def names(photos):
-    """CLASS/FILE of all samples, in order."""
+    """Returns CLASS/FILE of all samples, in order."""
     return [str(path.relative_to(photos))
             for path in sorted(photos.glob("*/*.jpg"))]

@@ -1,4 +1,4 @@
-"""Clients that do not speak the protocol, and those that may not come in."""
+"""Clients that do not speak the protocol, and clients that are not allowed in."""
 
 import os
 import random

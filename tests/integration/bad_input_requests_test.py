@@ -1,4 +1,4 @@
-"""Requests that make no sense, and garbage in shared memory."""
+"""Nonsensical requests, and garbage in shared memory."""
 
 import mmap
 import os
@@ -40,7 +40,7 @@ def test_unknown_loader(session):
 
 
 def spoil(path, value):
-    """A LoaderSpec with one field changed."""
+    """Returns a LoaderSpec with one field changed."""
     spec = loader_spec()
     *parents, name = path.split(".")
     message = spec
@@ -82,7 +82,7 @@ def test_absurd_spec(session, photos, path, value, word):
 
 
 def varint(number):
-    """Returns the encoding of a number."""
+    """Returns a number encoded as a varint."""
     content = b""
     while number > 127:
         content += bytes([number & 127 | 128])
@@ -96,8 +96,9 @@ def field(number, content):
 
 
 def nested(depth):
-    """The bytes of a LoaderSpec: concatenations of one dataset, so deep."""
-    spec = field(32, b"")  # of an image folder
+    """Returns the bytes of a LoaderSpec of concatenations of one dataset, nested
+    `depth` deep."""
+    spec = field(32, b"")  # the field `image_folder`
     for _ in range(depth):
         spec = field(49, field(1, spec))
     return field(1, spec)
@@ -262,7 +263,7 @@ def test_a_client_that_never_listens_is_hung_up_on(session):
 
 
 def test_thousands_of_empty_epochs(session, photos):
-    """A client that takes no published entry gets no more of them."""
+    """A client that does not take the published entries gets no further ones."""
     opened, fds = session.open_loader(loader_spec(photos), photos)
     stop = messages()[1].StopEpoch(loader_id=opened.loader_id)
     refused = 0
@@ -365,8 +366,8 @@ def test_garbage_counters_harm_nobody(connect, photos):
     opened, fds = session.open_loader(loader_spec(photos), photos)
     rings = RawRings(fds)
     _, slots = session.start_epoch(opened.loader_id)
-    # Spoils all fields but `left`, since a client that takes no more gets no
-    # more.
+    # Overwrites all fields but `left`: a client that is marked as having left gets
+    # nothing more.
     rings.release[4:12] = b"\xff" * 8
     rings.release[16:64] = b"\xff" * 48
     until(lambda: rings.tail() > 0, "a batch")

@@ -1,4 +1,4 @@
-"""Samples that cannot be used give one clear error, to one job alone."""
+"""Each unusable sample gives one clear error, to one job alone."""
 
 import os
 import pathlib
@@ -22,7 +22,7 @@ BAD_ID = 19
 
 @pytest.fixture(scope="module", autouse=True)
 def powerless_daemon(tmp_path_factory):
-    """A daemon that may not read what file modes deny, even as root."""
+    """A daemon that cannot read files against their modes, even if root runs it."""
     launcher = [] if os.geteuid() else [
         "setpriv", "--bounding-set=-dac_override,-dac_read_search"]
     with serving(tmp_path_factory.mktemp("daemon"), launcher=launcher) as it:
@@ -107,9 +107,9 @@ def test_one_bad_sample(folder, spoil, error, reason):
             text, before = run_until_error(loader, error)
             assert text.startswith(f"sample {BAD_ID} of {folder}: {BAD}: ")
             assert reason in text
-            # No batch before it is lost.
+            # No earlier batch is lost.
             assert before == list(range(BAD_ID // 4 * 4))
-        # The loader is not lost either: it gives the samples behind.
+        # The loader is not lost either: it can give the later samples.
         state = dict(loader.state_dict(), position=BAD_ID + 1)
         loader.load_state_dict(state)
         assert contents(loader)[1] == list(range(BAD_ID + 1, SAMPLES))
@@ -134,7 +134,7 @@ def test_unreadable_class(folder):
         (folder / "city").chmod(0o700)
 
 
-# A file behind those that are read ahead of the first batch.
+# A file that is not read ahead before the first batch is taken.
 LATE = "forest/012.jpg"
 LATE_ID = 44
 
@@ -185,7 +185,8 @@ def test_repaired_file_is_read_by_the_next_loader(folder):
 
 
 def test_file_repaired_in_place_is_noticed(shared_daemon, folder):
-    """The folder does not show the repair, so a kept index must notice it."""
+    """The folder does not show the repair. The daemon must notice it although it has an
+    index."""
     whole = (folder / BAD).read_bytes()
     truncate(folder / BAD)
     settle(folder)
@@ -208,7 +209,7 @@ def test_substitution_is_the_same_every_time_and_counted(folder):
         with open_loader(folder, shuffle=True, seed=3, batch_size=batch_size,
                          on_error="substitute") as loader:
             runs.append([contents(loader) for _ in range(2)])
-            # A substitute may be corrupt itself, and is then replaced too.
+            # A substitute may be corrupt itself. Then it is replaced, too.
             assert loader.stats()["samples_substituted"] >= 6
     with open_loader(folder, shuffle=True, seed=3) as plain:
         plain_orders = []
@@ -219,7 +220,7 @@ def test_substitution_is_the_same_every_time_and_counted(folder):
         images, ids = runs[0][epoch]
         assert len(ids) == SAMPLES
         assert not set(ids) & set(bad.values())
-        # All samples but the corrupt ones are there, each in its place.
+        # All samples but the corrupt ones come, each at its position.
         assert set(ids) == set(range(SAMPLES)) - set(bad.values())
         begin = plain_orders[epoch]
         assert ids[:len(begin)] == begin
@@ -229,7 +230,7 @@ def test_substitution_is_the_same_every_time_and_counted(folder):
 
 
 def test_substitutes_are_drawn_until_one_is_whole(shared_daemon, photos, tmp_path):
-    """Corrupt samples that stood in for one another came again and again."""
+    """Corrupt samples that replaced one another used to come up again and again."""
     (tmp_path / "few" / "all").mkdir(parents=True)
     names = [tmp_path / "few" / "all" / f"{number}.jpg" for number in range(3)]
     for path in names:

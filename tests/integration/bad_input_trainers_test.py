@@ -1,4 +1,4 @@
-"""Trainers, and a daemon, that die, stop or change their minds."""
+"""Trainers, and a daemon, that die, stop or end early."""
 
 import gc
 import os
@@ -43,7 +43,7 @@ print("done", flush=True)
 
 @pytest.fixture(scope="module", autouse=True)
 def wait_until_quiet(shared_daemon):
-    """Waits until no client is connected and nothing is held."""
+    """Waits until no client is connected and no batch is held."""
     with nothing_left_behind(shared_daemon) as wait:
         yield wait
 
@@ -185,7 +185,7 @@ def test_killed_daemon_is_told_to_who_waits(tmp_path, photos, monkeypatch):
 
 
 def test_terminated_daemon_leaves_at_once(tmp_path, photos):
-    """`stop` waits for the end; `serving` checks the exit status."""
+    """`stop` waits for the daemon's end, and `serving` checks the exit status."""
     with serving(tmp_path) as daemon:
         with trainer(LOOP, photos) as one, trainer(LOOP, photos) as two:
             expect_line(one, "reads")
@@ -207,8 +207,7 @@ def test_idle_slots_go_back(tmp_path, photos):
             held = next(iterator)
             expected = numpy.array(held.image)
             contents(iterator)
-            # The daemon gives no slot back while a batch is held or an epoch
-            # runs.
+            # The daemon takes no slot back while a batch is held or an epoch runs.
             other = iter(loader)
             next(other)
             assert slot_bytes(daemon) > 0
@@ -216,7 +215,7 @@ def test_idle_slots_go_back(tmp_path, photos):
 
 
 def resident(daemon):
-    """Bytes of the daemon's anonymous memory."""
+    """Returns the bytes of the daemon's anonymous memory."""
     with open(f"/proc/{daemon.process.pid}/status") as status:
         return next(int(line.split()[1]) * 1024 for line in status
                     if line.startswith("RssAnon:"))

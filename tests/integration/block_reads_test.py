@@ -1,4 +1,4 @@
-"""Tests of the reads that shards shuffled in blocks need."""
+"""The reads that are needed for shards shuffled in blocks."""
 
 import io
 import random
@@ -15,7 +15,7 @@ SAMPLES = SHARDS * EACH
 
 
 def content_of(number):
-    """Returns 5 to 9 KB that no other sample has."""
+    """Returns 5 to 9 KB of content that no other sample has."""
     chance = random.Random(number)
     return chance.randbytes(5_000 + chance.randrange(4_000))
 
@@ -33,7 +33,7 @@ def shard(number):
 
 @pytest.fixture(scope="module")
 def shards():
-    """The content of each shard, by its name."""
+    """The content of each shard, by the shard's name."""
     return {f"{number:03}.tar": shard(number) for number in range(SHARDS)}
 
 
@@ -82,13 +82,13 @@ def configured(tmp_path, memory):
 
 
 def gets(daemon):
-    """Requests for bytes that went to the bucket, for all jobs."""
+    """Returns how many requests for bytes the bucket got, for all jobs."""
     return sum(int(job.get("remote_requests", {}).get("reads", 0))
                for job in ctl(daemon, "jobs")["jobs"])
 
 
 def bytes_read(daemon):
-    """Bytes that came from below the cache so far, indexing included."""
+    """Returns the bytes read from the source so far, indexing included."""
     return int(ctl(daemon, "cache")["total"]["source"]["bytes"])
 
 
@@ -97,8 +97,7 @@ def test_a_bucket_is_asked_for_blocks(tmp_path, bucket, sample_bytes):
         with open_loader(bucket, shuffle="block", seed=3) as loader:
             asked, indexed = gets(daemon), bytes_read(daemon)
             assert sorted(read(loader)) == list(range(SAMPLES))
-            # Blocks have 4 MiB and shards 2 MiB, so a few requests read a
-            # shard.
+            # Blocks have 4 MiB and shards 2 MiB, so a few requests suffice for a shard.
             assert gets(daemon) - asked <= 8 * SHARDS
             assert bytes_read(daemon) - indexed == sample_bytes
 

@@ -1,5 +1,4 @@
-"""Tests of the bytes that the daemon keeps in its cache, their memory, and
-changed files."""
+"""The bytes that the daemon caches, their memory, and changed files."""
 
 import os
 import shutil
@@ -16,7 +15,7 @@ from trouble import (contents, ctl, expect_line, memory_used, open_loader,
 SAMPLES = 48
 CHANGED = "city/003.jpg"
 CHANGED_ID = 19
-# Reads epochs when told to, each time in another order.
+# Reads an epoch when told to, each time in another order.
 TRAINER = """
 folder, seed = sys.argv[1], int(sys.argv[2])
 with open_loader(folder, shuffle=True, seed=seed) as loader:
@@ -25,7 +24,7 @@ with open_loader(folder, shuffle=True, seed=seed) as loader:
         assert sorted(contents(loader)[1]) == list(range(48))
         print("read", flush=True)
 """
-# Ends in mid-epoch, while it holds batches and others are in flight.
+# Ends in mid-epoch, while it holds batches and other batches are in flight.
 VICTIM = """
 loader = open_loader(sys.argv[1], shuffle=True, depth=1)
 batches = iter(loader)
@@ -43,7 +42,8 @@ def configured(folder, text):
 
 @pytest.fixture(params=["off", "auto"])
 def daemon(request, tmp_path):
-    """A daemon with room for all, by both ways to read local files."""
+    """A daemon with room for the whole dataset, with each of the two ways to read local
+    files."""
     config = configured(tmp_path, "cache.memory = '16MiB'\n"
                         f"storage.io_uring = '{request.param}'\n")
     with serving(tmp_path, *config) as started:
@@ -61,7 +61,7 @@ def size_of(folder):
 
 
 def tally(traffic, tier):
-    """Returns the reads and the bytes of a tier."""
+    """Returns the number of reads and of bytes of a tier."""
     return int(traffic[tier]["reads"]), int(traffic[tier]["bytes"])
 
 
@@ -102,7 +102,7 @@ def test_who_comes_later_reads_nothing(daemon, photos):
 
 
 def overwrite(path):
-    """Writes other bytes of the same length in place."""
+    """Overwrites a file in place by other bytes of the same length."""
     path.write_bytes(path.read_bytes()[:-2] + b"\xff\xd8")
 
 
@@ -136,7 +136,7 @@ def test_a_replaced_file_is_read_anew(daemon, folder):
         after, ids = contents(loader)
     assert ids == list(range(SAMPLES))
     numpy.testing.assert_array_equal(after[CHANGED_ID], before[16])
-    # The cache kept all files but the new one.
+    # The cache still has all files but the new one.
     assert tally(ctl(daemon, "cache")["total"], "source")[0] == SAMPLES + 1
 
 

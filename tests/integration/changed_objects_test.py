@@ -1,5 +1,5 @@
-"""Dataset objects that change while a loader reads them natively: each iter() follows
-them, as torch's DataLoader does."""
+"""Dataset objects that change while a loader reads them natively. Each iter() follows
+the changes, as torch's DataLoader does."""
 
 import os
 import warnings
@@ -34,7 +34,7 @@ def folder(photos, shared_daemon):
 
 
 def check_follows(dataset, change, batch_size=16):
-    """Checks that the epoch behind a change has what torch gives then."""
+    """Checks that the epoch after a change has the same samples as torch's."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with forebay.DataLoader(dataset, batch_size) as ours:
@@ -98,7 +98,7 @@ def test_files_and_labels(shared_daemon, tmp_path, photos, monkeypatch):
 
 @pytest.mark.parametrize("kind", [list, numpy.array, torch.tensor])
 def test_the_indices_of_a_subset_that_grows(folder, kind):
-    """Active learning."""
+    """In active learning, a subset grows between epochs."""
     subset = Subset(folder, kind([3, 1, 40]))
     check_follows(subset, lambda subset: setattr(
         subset, "indices", kind([3, 1, 40, 7, 7, 30])), 2)
@@ -254,13 +254,14 @@ def test_a_failure_is_tried_again(folder, tmp_path):
 
 
 class Own(forebay.DataLoader):
-    """A subclass of the user's own."""
+    """A subclass that the user defines."""
 
 
 @pytest.mark.parametrize("kind", [forebay.DataLoader, Own])
 @pytest.mark.parametrize("ops", [[], [Brighter()]], ids=["native", "with code"])
 def test_a_change_that_is_refused_leaves_the_loader_as_it_was(folder, kind, ops):
-    """Workers would have to make the samples, and cannot substitute any."""
+    """After the change, workers would make the samples, which does not go together with
+    `on_error`."""
     before = V.Compose([V.CenterCrop(32), *ops, V.ToTensor()])
     folder.transform = before
     with warnings.catch_warnings():

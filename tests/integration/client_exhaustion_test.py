@@ -1,5 +1,5 @@
-"""A trainer that has no descriptor, memory or process left is told so, with what to
-do about it."""
+"""A trainer that runs out of descriptors, memory or processes gets an error that says
+so and what to do."""
 
 import contextlib
 import errno
@@ -19,11 +19,12 @@ from forebay import transforms as T
 from forebay import _system_error
 from trouble import CROP
 
-# The class, what failed, and why.
+# The error's class, what failed, and why.
 SAID = (r"\w+: .*\S: Too many open files "
         r"\(the limit of this process is {}: ulimit -n raises it\).*")
-MOST = 20  # descriptors, more than any of these takes
-# A process of its own closes all descriptors at its end, also when it fails.
+MOST = 20  # descriptors; more than any of these ways takes
+# This runs in a process of its own, whose descriptors are all closed at its end, even
+# if it fails.
 CHILD = """
 import sys
 import client_exhaustion_test
@@ -32,7 +33,7 @@ client_exhaustion_test.starve(*sys.argv[1:])
 
 
 class Numbers:
-    """A dataset whose samples only Python makes."""
+    """A dataset whose samples only Python can make."""
 
     def __len__(self):
         return 8
@@ -42,7 +43,7 @@ class Numbers:
 
 
 class Odd(Numbers):
-    """A dataset whose batches are pickled."""
+    """A dataset whose batches have to be pickled."""
 
     def __getitem__(self, number):
         return "odd" * number
@@ -101,9 +102,10 @@ WAYS = [workers, pickled, in_pipeline, native, samples, opened, inspected, share
 
 @contextlib.contextmanager
 def free_descriptors(count):
-    """Leaves this process only so many descriptors to open. Gives the limit."""
+    """Leaves this process only `count` descriptors to open. Yields the limit."""
     used = {int(name) for name in os.listdir("/proc/self/fd")
-            if os.path.exists(f"/proc/self/fd/{name}")}  # but that of the listing
+            # Without the listing's own descriptor.
+            if os.path.exists(f"/proc/self/fd/{name}")}
     free = (number for number in itertools.count() if number not in used)
     limit = next(itertools.islice(free, count, None))
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -115,10 +117,11 @@ def free_descriptors(count):
 
 
 def starve(name, photos):
-    """Tries one way with 0 descriptors, 1, 2, and so on; prints each error."""
+    """Tries one way with 0 free descriptors, with 1, 2, and so on. Prints each
+    error."""
     import pathlib
     way, photos = globals()[name], pathlib.Path(photos)
-    way(photos)  # imports what it needs
+    way(photos)  # imports what the way needs
     for count in range(MOST):
         with free_descriptors(count) as limit:
             try:

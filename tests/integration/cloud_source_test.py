@@ -1,5 +1,5 @@
-"""Tests of the daemon's source of Cloud Storage, on a real server behind a
-proxy that injects faults of every kind."""
+"""The daemon's source of Cloud Storage, on a real server behind a proxy that injects
+faults of every kind."""
 
 import collections
 import hashlib
@@ -25,7 +25,7 @@ ROUNDS = 10
 
 @pytest.fixture(scope="module")
 def contents():
-    """Contents by name: of no part, of one, and of several."""
+    """Contents by name. The objects are read in no part, in one, and in several."""
     chance = random.Random(1)
     sizes = [0, 1, 2999, 3000, 3001, 20_000]
     sizes += [chance.randrange(1, 9_000) for _ in range(34)]
@@ -35,14 +35,15 @@ def contents():
 
 @pytest.fixture(scope="module")
 def bucket(fake_gcs, contents):
-    """The URI of a folder of `contents`."""
+    """The URI of a folder in which `contents` are."""
     fake_gcs.fill("source", {"data/" + name: content
                              for name, content in contents.items()})
     return "gs://source/data"
 
 
 def read(proxy, uri, *arguments):
-    """Reads all objects. Returns the reads, and counts of the requests."""
+    """Reads all objects. Returns the results of the reads, and counts of the
+    requests."""
     done = subprocess.run(
         [READER, proxy.url, uri, "--part-bytes", str(PART_BYTES),
          *arguments], stdout=subprocess.PIPE, check=True)
@@ -51,7 +52,7 @@ def read(proxy, uri, *arguments):
 
 
 def expect_all(lines, contents, rounds):
-    """Checks that each object came once in each round, with its bytes."""
+    """Checks that each object was read once in each round, with its own bytes."""
     expected = {
         (number, name, len(content), hashlib.sha256(content).hexdigest()): 1
         for name, content in contents.items() for number in range(rounds)}
@@ -73,11 +74,11 @@ def test_all_is_read_once_with_right_bytes_whatever_goes_wrong(
                             "--metadata", machine.host)
         expect_all(lines, contents, ROUNDS)
         faults = proxy.faults()
-        # A list of one page is asked for too seldom for its own fault.
+        # A list of one page is requested too rarely for the fault of lists to occur.
         assert set(faults) >= set(KINDS) - {"broken_page"}, faults
         came = proxy.asked()
     gets = asked["gets"]
-    # A request that is given up at once need not reach the proxy.
+    # A request that is cancelled at once need not reach the proxy.
     assert came["media"] <= gets["requests"]
     assert gets["requests"] <= came["media"] + gets["hedges"]
     assert gets["retries"] > 0 and gets["failures"] > 0
@@ -95,8 +96,7 @@ def test_each_fault_passes(fake_gcs, bucket, contents, kind):
 
 
 def test_a_page_that_is_broken_is_asked_for_again(fake_gcs, bucket, contents):
-    # Tries seeds one after the other, because only some begin with a broken
-    # page.
+    # Tries one seed after the other, because only some begin with a broken page.
     for seed in range(100):
         with FaultProxy(fake_gcs.url, seed) as proxy:
             proxy.spoil(0.5, ["broken_page"])
@@ -110,7 +110,7 @@ def test_a_page_that_is_broken_is_asked_for_again(fake_gcs, bucket, contents):
 
 def test_an_object_that_was_replaced_is_an_error(fake_gcs, contents):
     some = dict(list(contents.items())[:8])
-    name = sorted(some)[5]  # of several parts
+    name = sorted(some)[5]  # an object of several parts
     fake_gcs.fill("replaced", {"data/" + each: content
                                for each, content in some.items()})
     with FaultProxy(fake_gcs.url) as proxy:
@@ -120,7 +120,7 @@ def test_an_object_that_was_replaced_is_an_error(fake_gcs, contents):
         def replace(target):
             if place not in target:
                 return
-            with turn:  # the others wait
+            with turn:  # all other requests wait
                 passed.append(target)
                 if len(passed) == 3:
                     fake_gcs.fill("replaced",

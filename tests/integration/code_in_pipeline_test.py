@@ -1,4 +1,4 @@
-"""Pipelines in which workers run the user's ops between those of the daemon."""
+"""Pipelines in which workers run the user's ops between the daemon's ops."""
 
 import os
 import threading
@@ -25,18 +25,18 @@ pytestmark = pytest.mark.filterwarnings("ignore:without a counterpart")
 
 
 def same(value):
-    """An op of the user's own that changes nothing."""
+    """The user's op that changes nothing."""
     return value
 
 
 def mirrored(image):
-    """Mirrors half of the images, as NumPy draws."""
+    """The user's op that mirrors half of the images, drawn by NumPy."""
     pixels = numpy.asarray(image)
     return pixels[:, ::-1] if numpy.random.random() < 0.5 else pixels
 
 
 class Counted:
-    """Changes nothing; counts in a file how often it runs."""
+    """An op that changes nothing, and counts its calls in a file."""
 
     def __init__(self, path):
         self.path = str(path)
@@ -54,7 +54,7 @@ def loader_of(photos, ops, **arguments):
 
 
 def contents_of(loader):
-    """By sample: its image and its label."""
+    """Returns a dict: by sample number, its image and its label."""
     found = {}
     for batch in loader:
         for number, image, label in zip(batch.sample_ids, batch.image, batch.label):
@@ -93,7 +93,7 @@ def test_ops_that_change_nothing_leave_the_bytes(photos, before, behind):
 
 
 def albumentations(name, call=None, **attributes):
-    """An op as Albumentations', which tells its class and its arguments."""
+    """Returns an op like Albumentations', which tells its class and its arguments."""
     kind = type(name, (), {"__call__": call, "p": 1.0})
     kind.__module__ = "albumentations.augmentations"
     op = kind()
@@ -212,8 +212,9 @@ def test_equal_loaders_run_the_code_once(photos, tmp_path):
                                   V.ToTensor()], num_workers=2, share_key="equal")
                for _ in range(3)]
     looks = made(path)
-    assert looks == 3  # at an image of noise
-    again = 3 * 2 * CHECKED  # in each epoch, at more of them
+    assert looks == 3  # once for each loader, on an image of noise
+    # Calls that each loader makes in an epoch to compare the results of its code.
+    again = 3 * 2 * CHECKED
     for _ in range(2):
         found = interleaved([map(list, loader) for loader in loaders])
         assert found[0] == found[1] == found[2]
@@ -249,7 +250,7 @@ def test_another_loader_takes_over_when_one_closes(photos):
 
 
 class Scaled:
-    """An op whose attribute its user may change."""
+    """An op with an attribute that the user may change."""
 
     factor = 1
 
@@ -342,7 +343,8 @@ def test_an_error_keeps_its_type_and_passes_over_one_batch(photos):
             except Wrong as error:
                 assert "worker process of" in str(error) and "fails" in str(error)
                 failed += 4
-            except RuntimeError as error:  # a class that no other module has
+            # The error's class is one that no other module has.
+            except RuntimeError as error:
                 assert "Wrong: five" in str(error) and "in fails" in str(error)
                 failed += 4
     assert seen + failed == 48 and seen and failed

@@ -1,4 +1,4 @@
-"""Workers that run the user's ops, in trouble: killed, slow, hostile, forked."""
+"""Workers that run the user's ops, and are killed, slow, hostile or forked."""
 
 import ctypes
 import os
@@ -144,7 +144,8 @@ def test_workers_start_as_the_context_says(photos, tmp_path, context):
 
 def test_workers_that_write_over_the_slot_harm_their_own_batches_alone(
         photos, tmp_path, shared_daemon):
-    # Shards with texts: the daemon reads their lengths where workers can write.
+    # The shards have texts. The daemon reads their lengths from where workers can
+    # write.
     shards = tmp_path / "shards"
     shards.mkdir()
     for path in sorted(photos.rglob("*.jpg")):
@@ -170,7 +171,7 @@ def test_workers_that_write_over_the_slot_harm_their_own_batches_alone(
         try:
             for batch in loader:
                 assert batch[0].shape[1:] == (3, SIZE, SIZE)
-        except Exception as error:  # an error is as good, but not a crash
+        except Exception as error:  # an error is as good, but a crash is not
             print(error)
     assert_equal(read(photos, [V.RandomResizedCrop(SIZE), V.ToTensor()]),
                  read(photos, [V.RandomResizedCrop(SIZE), same, V.ToTensor()]))
@@ -178,8 +179,9 @@ def test_workers_that_write_over_the_slot_harm_their_own_batches_alone(
 
 
 class Inverting:
-    """Inverts images; some workers die on the way, each at another image: a sample
-    of which three die, its own or one of the same task, is given up."""
+    """Inverts images, and kills its worker at some of them, each time at another image.
+    A sample is given up if three workers die while they make it or a sample of the same
+    task."""
 
     def __init__(self, folder, in_place):
         self.folder = str(folder)

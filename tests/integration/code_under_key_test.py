@@ -1,4 +1,4 @@
-"""Pipelines with ops of the user's own under one key: jobs share where their ops make
+"""Pipelines with the user's ops under one key. Jobs share the results if their ops make
 the same."""
 
 import os
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:without a counterpart")
 
 
 class Tinted:
-    """An op whose code is not the same in two jobs."""
+    """An op whose code differs between two jobs."""
 
     def __init__(self, run):
         self.run = run

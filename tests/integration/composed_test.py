@@ -1,4 +1,4 @@
-"""Datasets that are made of others, or lie in the trainer's memory."""
+"""Datasets that are composed of others, or lie in the trainer's memory."""
 
 import os
 import signal
@@ -21,8 +21,8 @@ NUMBERS = numpy.random.RandomState(5)
 
 
 def read(source, transform=CENTER, **options):
-    """Reads all of a source in order. Returns a dict of arrays by field, and
-    sample_id."""
+    """Reads all samples of a source in order. Returns a dict of arrays by field, and of
+    the sample_id."""
     connection = open_listed(source, transform, batch_size=7, **options)
     found = batches(connection, range(connection.dataset_size))
     fields = {name: numpy.concatenate([getattr(batch, name)
@@ -56,7 +56,7 @@ def test_a_subset_has_the_samples_of_its_list(daemon, photos):
     assert (found["sample_id"] == range(4)).all()
     assert (found["label"] == labels[indices]).all()
     assert (found["image"].transpose(0, 2, 3, 1) == pictures[indices]).all()
-    # A subset may be of a subset; its numbers are those of the inner one.
+    # A subset of a subset numbers the samples of the inner subset.
     nested = _source.Subset(_source.Subset(_source.Folder(photos), indices),
                             numpy.array([3, 0]))
     assert (read(nested)["label"] == labels[[0, 47]]).all()
@@ -80,7 +80,8 @@ def test_a_subset_is_a_dataset_like_any_other(daemon, photos):
 
 
 def test_parts_share_what_is_cached(daemon, photos):
-    """Train and validation parts, and the whole, are one dataset's samples."""
+    """The training part, the validation part and the whole have the samples of one
+    dataset."""
     folder = _source.Folder(photos)
     size = sum(path.stat().st_size for path in photos.glob("*/*.jpg"))
 
@@ -179,7 +180,7 @@ sys.stdin.read()
 
 
 def test_jobs_with_equal_arrays_share_them(daemon):
-    """The daemon drops the copy that the second job sent."""
+    """The daemon drops the copy of the arrays that the second job sent."""
     def start():
         process = subprocess.Popen(
             [sys.executable, "-c", OTHER_JOB, *sys.path[:3],
@@ -222,7 +223,7 @@ def test_bad_arrays_are_refused_by_name(daemon):
 
 
 def test_hostile_parts(session, photos):
-    """Descriptors that are not those of the spec, and specs without end."""
+    """Descriptors that do not fit the spec, and specs without end."""
     job, kinds = messages()
 
     def open_spec(dataset, *fds):
@@ -296,7 +297,7 @@ def test_hostile_parts(session, photos):
 
 
 def test_hostile_tables(session, photos):
-    """A table in memory, beside the folder that has its images."""
+    """A table in memory, with the folder that has its images."""
     job, kinds = messages()
     spec = loader_spec()
     spec.dataset.CopyFrom(job.DatasetSpec(uri=b"x"))
@@ -345,8 +346,7 @@ def _small(daemon):
 
 
 def test_arrays_survive_a_restart_of_the_daemon(daemon):
-    """The client sends the arrays once more, and the epoch goes on where it
-    was."""
+    """The client sends the arrays once more, and the epoch goes on at its position."""
     source = _source.Concat((arrays(16), _source.Subset(arrays(16), [1, 2])))
     with forebay.DataLoader(source, batch_size=4, shuffle=True, depth=1,
                             framework="numpy",

@@ -1,5 +1,5 @@
-"""Tar shards and TFRecord files that are compressed as a whole give the samples of
-those that are not."""
+"""Tar shards and TFRecord files that are compressed as a whole give the same samples as
+uncompressed ones."""
 
 import base64
 import time
@@ -21,7 +21,8 @@ SAMPLES = 300
 
 
 def members():
-    """Samples of all sizes, some of which reach over several access points."""
+    """Returns samples of all sizes. Some are so large that they contain several access
+    points."""
     for number in range(SAMPLES):
         yield f"{number:06}.txt", f"the {number}.".encode()
         length = 3 * MIB if number % 100 == 7 else 200 * number
@@ -65,7 +66,8 @@ def test_samples_are_those_of_the_tar(shared_daemon, tmp_path, archive, expected
 
 
 def test_shards_of_other_programs(shared_daemon, tmp_path):
-    """The golden shards that webdataset has read, with and without compression."""
+    """The golden shards, which webdataset has also read, with and without
+    compression."""
     for path in sorted(TARS.glob("*.tar")):
         content = path.read_bytes()
         if content[:2] == b"\x1f\x8b":
@@ -176,7 +178,7 @@ def test_an_index_is_kept_with_its_access_points(daemon, tmp_path, archive,
         assert len(loader.dataset) == SAMPLES
     kept = list(tmp_path.rglob("*.points"))
     assert len(kept) == 1
-    # Windows of 32 KiB for a megabyte, and little else.
+    # The file has 32 KiB of window for each megabyte, and little else.
     assert kept[0].stat().st_size < len(archive) // 20
     daemon.stop()
     daemon.start()
@@ -184,7 +186,7 @@ def test_an_index_is_kept_with_its_access_points(daemon, tmp_path, archive,
     with open_tars(tmp_path / "a.tar.gz", shuffle=True) as loader:
         assert time.monotonic() - begin < 0.3
         assert as_bytes(epoch(loader)) == expected
-    # A part without the other is of no use.
+    # The points are useless without the index of shards, and vice versa.
     for name in ("*.points", "*.shards"):
         daemon.stop()
         next(tmp_path.rglob(name)).unlink()
@@ -194,7 +196,8 @@ def test_an_index_is_kept_with_its_access_points(daemon, tmp_path, archive,
 
 
 def packed_shard(path, photos, order):
-    """Samples are stored, so that another order keeps the file's length."""
+    """Writes a gzip file of stored blocks, so that another order of samples keeps the
+    file's length."""
     plain = path.with_name("plain")
     write_shard(plain, photos, order)
     path.write_bytes(stored(plain.read_bytes()))
@@ -224,7 +227,7 @@ def test_a_shard_that_is_touched_in_mid_epoch_is_no_error(shared_daemon, shard,
 
 @pytest.mark.parametrize("change", [renamed, rewritten])
 def test_a_shard_that_is_another_is_noticed(daemon, shard, photos, change):
-    """The file changes, and keeps its size and time."""
+    """The file's content changes, but its size and modification time do not."""
     other = shard.with_name("other")
     packed_shard(other, photos, [*range(1, SHARD_SAMPLES), 0])
     content = other.read_bytes()

@@ -1,4 +1,4 @@
-"""Compressed files that are damaged, or are not what they seem."""
+"""Compressed files that are damaged, or that other content makes look compressed."""
 
 import gzip
 import struct
@@ -24,7 +24,8 @@ def open_tar(path):
 
 
 def refusal(path, content, error=forebay.DataError):
-    """Returns the message that refuses a container with this content."""
+    """Writes a container with this content, and returns the error message that refuses
+    it."""
     path.write_bytes(content)
     with pytest.raises(error) as caught:
         with (open_tar(path) if path.name.endswith(".tar.gz") else
@@ -35,7 +36,7 @@ def refusal(path, content, error=forebay.DataError):
 
 @pytest.fixture(params=["a.tar.gz", "a.tfrecord.gz"])
 def container(request, tmp_path):
-    """A path, and what a good file holds."""
+    """The path of a container, and the content of a good file."""
     return tmp_path / request.param, (
         TAR if request.param == "a.tar.gz" else RECORDS)
 
@@ -44,7 +45,8 @@ def test_truncated_anywhere(container):
     path, content = container
     packed = many_members(content[:1000]) + one_member(content[1000:])
     first = len(gzip.compress(content[:1000], mtime=0))
-    # In a header, in data, in a checksum, in a length, in a later header.
+    # The file ends in a header, in data, in a checksum, in a length, or in a later
+    # header.
     for length in (4, 9, 15, len(packed) - 100, len(packed) - 6,
                    len(packed) - 1, first + 1, first + 5, first - 3):
         text = refusal(path, packed[:length])
@@ -97,7 +99,7 @@ def test_compressions_that_are_not_read(tmp_path):
 
 
 def test_files_that_begin_as_compressed_ones_do(tmp_path):
-    """A record of such a length, and a member of such a name."""
+    """A record's length, and a member's name, can look like a gzip header."""
     record = bytes(0x8b1f)
     assert frame(record)[:2] == b"\x1f\x8b"
     (tmp_path / "a.tfrecord").write_bytes(frame(record) * 3)
@@ -109,7 +111,8 @@ def test_files_that_begin_as_compressed_ones_do(tmp_path):
 
 
 def test_a_thousand_times_its_size(tmp_path):
-    """Memory is bounded, and so is the cost of a sample."""
+    """The file's content is a thousand times as large. The memory for it is bounded,
+    and so is the cost of a sample."""
     with serving(tmp_path) as daemon:
         (tmp_path / "a.tar.gz").write_bytes(gzip.compress(tar_of(
             [(f"{number}.txt", b"%d" % number) for number in range(10)] +
@@ -148,7 +151,7 @@ def test_lengths_of_any_size(tmp_path):
 
 
 def test_damage_that_comes_later_is_of_samples_alone(tmp_path):
-    """Only the records' own checksums tell of the damage."""
+    """The damage shows only in the checksums of the records."""
     records = [noise(number, 100_000) for number in range(60)]
     path = tmp_path / "a.tfrecord.gz"
     packed = gzip.compress(b"".join(map(frame, records)), 0, mtime=0)
@@ -157,7 +160,8 @@ def test_damage_that_comes_later_is_of_samples_alone(tmp_path):
                       on_error="substitute") as loader:
         batches = iter(loader)
         next(batches)
-        with open(path, "r+b") as file:  # the time is the index's no longer
+        # The file's modification time then differs from the index's.
+        with open(path, "r+b") as file:
             file.seek(len(packed) // 2)
             file.write(b"x")
         with pytest.raises(forebay.StateError):

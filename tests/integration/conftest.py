@@ -1,6 +1,6 @@
-"""Fixtures of all integration tests: a daemon of their own, photographs.
+"""Fixtures of all integration tests: daemons, photographs, servers and sessions.
 
-Run with Debian's Python, after building //server/daemon:forebayd and
+Run the tests with Debian's Python, after building //server/daemon:forebayd and
 //client:libforebay.so.
 """
 
@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "client" / "python"), str(ROOT / "tests" / "cloud"),
                 str(ROOT / "tests" / "faults")]
 sys.dont_write_bytecode = True
-# A background job of a plain shell ignores SIGINT, and so would all trainers.
+# A background job of a plain shell ignores SIGINT, and all trainers would inherit this.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 WALLPAPERS = ["lomiri-wallpapers-16.04", "lomiri-wallpapers-20.04",
@@ -38,7 +38,7 @@ def pytest_configure(config):
 
 @pytest.fixture(autouse=True)
 def unseeded():
-    """No test inherits another one's seed of torch, from which loaders take theirs."""
+    """Gives each test a random seed of torch, from which loaders take theirs."""
     yield
     torch = sys.modules.get("torch")
     if hasattr(torch, "seed"):
@@ -47,7 +47,7 @@ def unseeded():
 
 @pytest.fixture
 def daemon(tmp_path):
-    """A daemon of the test's own."""
+    """A daemon for this test alone."""
     folder = tmp_path / "daemon"
     folder.mkdir()
     with serving(folder) as started:
@@ -56,14 +56,14 @@ def daemon(tmp_path):
 
 @pytest.fixture(scope="module")
 def shared_daemon(tmp_path_factory):
-    """A daemon for a module whose tests leave it as they found it."""
+    """A daemon for the tests of a module, which leave it as they found it."""
     with serving(tmp_path_factory.mktemp("daemon")) as started:
         yield started
 
 
 @pytest.fixture(scope="session")
 def fake_gcs():
-    """A running server of Cloud Storage's API, for buckets of any test's."""
+    """A running server of Cloud Storage's API, for the buckets of all tests."""
     from fake_gcs import FakeGcs, missing
     if missing():
         pytest.skip(missing())
@@ -73,9 +73,9 @@ def fake_gcs():
 
 @pytest.fixture
 def hung_mount(daemon, tmp_path):
-    """Makes mounts that hang on demand: `hung_mount(source)` is a HungMount, and
-    other arguments are HungMount's. They end before the daemon, which could not
-    end while its threads wait for one."""
+    """A function that makes mounts which hang on demand: `hung_mount(source)` returns a
+    HungMount, and takes its other arguments, too. The mounts end before the daemon,
+    which could not end while its threads wait for one."""
     from hung_mount import HungMount, missing
     if missing():
         pytest.skip(missing())
@@ -89,8 +89,8 @@ def hung_mount(daemon, tmp_path):
 
 @pytest.fixture
 def hung_disk(daemon, tmp_path):
-    """Makes disks that hang on demand, which end before the daemon:
-    `hung_disk(source)` is a HungDisk."""
+    """A function that makes disks which hang on demand: `hung_disk(source)` returns a
+    HungDisk. The disks end before the daemon."""
     from hung_disk import HungDisk, missing
     if missing():
         pytest.skip(missing())
@@ -101,7 +101,7 @@ def hung_disk(daemon, tmp_path):
 
 @pytest.fixture(params=["C++", "ctypes"])
 def batch_reader(request, monkeypatch):
-    """Both implementations of BatchReader."""
+    """Runs the test with each of the two implementations of BatchReader."""
     from forebay import _batch_reader
     if request.param == "ctypes":
         monkeypatch.setattr(_batch_reader, "_cbatch_reader", None)
@@ -109,7 +109,7 @@ def batch_reader(request, monkeypatch):
 
 @pytest.fixture
 def connect(shared_daemon):
-    """Opens raw sessions."""
+    """A function that opens raw sessions."""
     from raw_session import RawSession
     opened = []
 
@@ -124,7 +124,7 @@ def connect(shared_daemon):
 
 @pytest.fixture
 def session(connect):
-    """A raw session that has greeted."""
+    """A raw session that has sent its greeting."""
     return connect().greet()
 
 
@@ -138,8 +138,8 @@ def _sources():
 
 @pytest.fixture(scope="session")
 def photos(tmp_path_factory):
-    """A folder of class folders: CLASSES x PER_CLASS photographs of
-    WIDTH x HEIGHT pixels, as JPEG. Not to be changed by tests."""
+    """A folder of class folders: CLASSES x PER_CLASS JPEG photographs of WIDTH x HEIGHT
+    pixels. Tests must not change it."""
     folder = tmp_path_factory.mktemp("photos")
     chance = random.Random(1)
     sources = chance.sample(_sources(), len(CLASSES))
@@ -153,13 +153,13 @@ def photos(tmp_path_factory):
             image.crop((x, y, x + WIDTH, y + HEIGHT)).save(
                 folder / name / f"{number:03d}.jpg", quality=90)
     yield folder
-    # A hard link changes the file's ctime, and how tar archives it.
+    # A hard link changes the file's ctime, and the way in which tar archives the file.
     assert all(path.stat().st_nlink == 1 for path in folder.glob("*/*.jpg")), \
         "a test has linked the photographs that all tests share"
 
 
 @pytest.fixture
 def image_folder(shared_daemon, photos):
-    """The photographs as torchvision sees them."""
+    """The photographs as a torchvision ImageFolder."""
     import drop_in
     return drop_in.image_folder(photos)

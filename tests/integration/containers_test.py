@@ -1,6 +1,6 @@
-"""Tests of all containers alike: an epoch has each sample once and goes on in its
-middle, two jobs read what they share once, and where the cache has room for a part
-alone, as much of it is found there as of a folder's files."""
+"""Tests that all containers pass alike. An epoch has each sample once, and goes on at
+its position. Two jobs read what they share once. If the cache has room for only a part,
+the hit ratio is the same as for a folder's files."""
 
 import functools
 import gzip
@@ -24,11 +24,11 @@ from tfrecord_test import epoch, frame
 from trouble import ctl
 
 SAMPLES = 144
-ROW_BYTES = 24_000  # of arrays, about as large as the images are
-EDGE = 112  # of these
+ROW_BYTES = 24_000  # bytes of an array's row, about as large as the images
+EDGE = 112  # pixels of the images
 EPOCHS = 3  # for which hits are counted
-PART = 1 / 2  # of the samples' bytes, for which the cache has room
-MARGIN = 0.05  # of a hit ratio, for batches that are under way
+PART = 1 / 2  # part of the samples' bytes that fits in the cache
+MARGIN = 0.05  # of a hit ratio, for batches that are in flight
 IMAGES = {"transform": T.CenterCrop(EDGE)}
 MEMBERS = {"fields": ("jpg", "cls"), **IMAGES}
 CHANCE = numpy.random.RandomState(7)
@@ -36,7 +36,7 @@ CHANCE = numpy.random.RandomState(7)
 
 @functools.lru_cache(maxsize=None)
 def pictures():
-    """JPEGs of noise, which differ."""
+    """Returns different JPEGs of noise."""
     found = []
     for _ in range(SAMPLES):
         file = io.BytesIO()
@@ -170,7 +170,7 @@ def tar_zst(place):
 
 
 def array_record(place, options="group_size:1"):
-    import array_record_files  # skips the test if its writer is not there
+    import array_record_files  # skips the test if array_record is not installed
     array_record_files.write(place / "a.array_record", pictures(), options)
     return place / "a.array_record", IMAGES
 
@@ -208,13 +208,14 @@ def open_container(dataset, arguments, **others):
 
 
 def contents(batches):
-    """The bytes of each sample, by its number, in the order in which they came."""
+    """Returns the bytes of each sample by its number, in the order in which the samples
+    came."""
     return {number: [numpy.asarray(value).tobytes() for value in values]
             for number, values in epoch(batches).items()}
 
 
 def reads(daemon):
-    """How many reads there were so far, and how many of these from the source."""
+    """Returns the number of reads so far, and how many of them were from the source."""
     total = ctl(daemon, "cache")["total"]
     counts = {tier: int(total[tier]["reads"]) for tier in total}
     return sum(counts.values()), counts["source"]

@@ -1,4 +1,4 @@
-"""Loaders in coordinated order see each sample once in each epoch."""
+"""Loaders in coordinated order get each sample once in each epoch."""
 
 import json
 import os
@@ -82,7 +82,7 @@ def test_an_epoch_goes_on_where_its_state_was_taken(daemon, photos):
         rest = _samples(loader)
         assert not set(rest) & set(seen)
         assert {**seen, **rest} == whole
-        # The epoch after is a whole one.
+        # The next epoch is a whole one.
         assert len(_samples(loader)) == 48
 
 

@@ -1,4 +1,4 @@
-"""The output of `forebayctl VERB --json`, read as the messages that the documents
+"""The output of `forebayctl VERB --json` can be read as the messages that the documents
 name."""
 
 import contextlib
@@ -20,14 +20,14 @@ JOBS = ("json-1", "json-2")
 
 
 def documented():
-    """(verb, name of its message) of each row of the administrator's table."""
+    """Returns (verb, name of its message) for each row of the administrator's table."""
     page = (ROOT / "deploy" / "README.md").read_text()
     table = page.split("\n## Watching\n")[1].split("\n## ")[0]
     return re.findall(r"^\| `(\w+)[^`]*` \|.*\| `(\w+)`[^|]*\|$", table, re.MULTILINE)
 
 
 def message(name):
-    """A new message of that name."""
+    """Returns a new message of the given name."""
     for module in (proto_module("admin"), proto_module("cli")):
         if hasattr(module, name):
             return getattr(module, name)()
@@ -36,7 +36,7 @@ def message(name):
 
 @pytest.fixture(scope="module")
 def jobs(shared_daemon, photos):
-    """The daemon of two jobs, each with a batch in hand."""
+    """A daemon with two jobs, each of which holds a batch."""
     held = []
     with contextlib.ExitStack() as opened, pytest.MonkeyPatch.context() as patch:
         for name in JOBS:

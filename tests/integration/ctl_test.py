@@ -1,4 +1,4 @@
-"""forebayctl against a real forebayd, from start to stop."""
+"""forebayctl with a real forebayd, from start to stop."""
 
 import json
 import os
@@ -19,7 +19,7 @@ _FOREBAYD = pathlib.Path(os.environ.get(
 _FOREBAYCTL = pathlib.Path(os.environ.get(
     "FOREBAY_CTL", _ROOT / "bazel-bin/tools/forebayctl/forebayctl"))
 _NOBODY = 65534
-_PATIENCE = 150  # seconds until a wait counts as a hang
+_PATIENCE = 150  # seconds after which a wait counts as a hang
 
 
 class CtlTest(unittest.TestCase):
@@ -207,7 +207,7 @@ class CtlTest(unittest.TestCase):
         self.assertFalse(os.path.exists(self.folder + "/admin.sock"))
 
     def _live_top(self):
-        """Starts forebayctl top on its own terminal, and waits until it has
+        """Starts forebayctl top on a terminal of its own, and waits until it has
         drawn."""
         pid, terminal = pty.fork()
         if pid == 0:
@@ -224,7 +224,7 @@ class CtlTest(unittest.TestCase):
             self.assertTrue(ready, screen)
             try:
                 data = os.read(terminal, 4096)
-            except OSError:  # how Linux says that the other side is gone
+            except OSError:  # Linux reports so that the other side is closed
                 data = b""
             self.assertTrue(data, screen)
             screen += data

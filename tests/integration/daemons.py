@@ -1,4 +1,4 @@
-"""A forebayd of a test's own."""
+"""Starts a forebayd for a test."""
 
 import contextlib
 import os
@@ -13,19 +13,19 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOREBAYD = os.environ.get(
     "FOREBAY_DAEMON", str(ROOT / "bazel-bin/server/daemon/forebayd"))
-START_SECONDS = 120  # until a start or an end counts as a hang
+START_SECONDS = 120  # after which a start or an end counts as a hang
 
 
 class Daemon:
-    """A forebayd in a runtime directory of its own.
+    """A forebayd with a runtime directory of its own.
 
     Attributes:
-      runtime_dir: pathlib.Path, of its sockets.
+      runtime_dir: pathlib.Path of the folder of its sockets.
       process: subprocess.Popen.
     """
 
     def __init__(self, folder, launcher=()):
-        """`launcher` is the command that runs it, such as ["setpriv", ...]."""
+        """`launcher` is the command that runs the daemon, such as ["setpriv", ...]."""
         self._launcher = launcher
         self.runtime_dir = folder / "run"
         self.runtime_dir.mkdir(mode=0o700)
@@ -34,7 +34,7 @@ class Daemon:
         self.process = None
 
     def launch(self, *arguments):
-        """Starts it without waiting."""
+        """Starts the daemon without waiting."""
         with open(self._log_path, "ab") as log:
             self.process = subprocess.Popen(
                 [*self._launcher, FOREBAYD, "--runtime-dir",
@@ -43,7 +43,7 @@ class Daemon:
                 env=self._environment)
 
     def start(self, *arguments):
-        """Starts it; returns when it is complete and serves clients."""
+        """Starts the daemon. Returns when it serves clients."""
         self.launch(*arguments)
         end = time.monotonic() + START_SECONDS
         while not self._serves():
@@ -53,8 +53,8 @@ class Daemon:
 
     def _serves(self):
         """Returns whether the daemon answers a client that hangs up at once. A
-        connection alone shows nothing: the kernel accepts it as soon as the
-        socket exists, which is early in the daemon's start."""
+        connection alone proves nothing: the kernel accepts it as soon as the socket
+        exists, which is early in the daemon's start."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as visitor:
             visitor.settimeout(START_SECONDS)
             try:
@@ -65,11 +65,11 @@ class Daemon:
                 return False
 
     def log(self):
-        """Returns all that it has logged so far."""
+        """Returns everything that the daemon has logged so far."""
         return self._log_path.read_text(errors="replace")
 
     def stop(self, how=signal.SIGTERM):
-        """Ends it, and returns its exit status."""
+        """Ends the daemon, and returns its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(how)
         return self.process.wait(timeout=START_SECONDS)
@@ -77,7 +77,7 @@ class Daemon:
 
 @contextlib.contextmanager
 def serving(folder, *arguments, launcher=()):
-    """A running daemon that clients in this process and its children find."""
+    """Runs a daemon that clients in this process and its children find."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
         patch.setenv("PYTHONPATH", str(ROOT / "client" / "python"))

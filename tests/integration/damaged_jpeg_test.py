@@ -1,7 +1,8 @@
-"""Damaged JPEGs are read as Pillow reads them, or refused as Pillow does.
+"""Forebay reads damaged JPEGs as Pillow reads them, or refuses them as Pillow does.
 
-FOREBAY_MUTANTS=2000 compares more of them than the 400 of each run, and
-FOREBAY_MUTANT_SEED=7 others."""
+By default 400 damaged files are compared. FOREBAY_MUTANTS=2000 compares more, and
+FOREBAY_MUTANT_SEED=7 compares others.
+"""
 
 import os
 

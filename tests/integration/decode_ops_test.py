@@ -21,8 +21,8 @@ sys.path.insert(0, str(ROOT / "tools" / "trial"))
 
 UPRIGHT = ROOT / "tests" / "golden" / "decode" / "upright"
 PHOTOGRAPHS = 200
-# A little more than client/images.md says, in levels of 255: the difference of all
-# values on average, of 999 of 1,000, and of each.
+# The allowed differences, in levels of 255: the mean of all values, 999 of 1,000
+# values, and the largest. They are a little larger than client/images.md says.
 MEAN, MOST, LARGEST = 1.4, 18, 55
 SHRINKING = {
     "half": [T.Resize((150, 200))],
@@ -37,7 +37,7 @@ SHRINKING = {
 
 @pytest.fixture(scope="module")
 def photographs(shared_daemon):
-    """A folder of photographs, 400 x 300 to 640 x 480 pixels."""
+    """A folder of photographs of 400 x 300 to 640 x 480 pixels."""
     import photos
     return photos.make(PHOTOGRAPHS)
 
@@ -62,8 +62,8 @@ def test_scaled_photographs_differ_little(photographs, name):
 
 
 def _edge_images():
-    """JPEGs of sizes at the edges of blocks, of every kind: smooth, so that scales
-    differ little."""
+    """Returns JPEGs of every kind, whose sizes are near multiples of a block's. They
+    are smooth, so that they differ little between scales."""
     chance = random.Random(2)
     sizes = (1, 2, 7, 8, 9, 16, 17, 31, 61, 131)
     for width, height in itertools.product(sizes, repeat=2):
@@ -110,7 +110,7 @@ def test_what_says_how_to_decode_comes_first(photographs):
 
 
 def _pillows(path, size):
-    """The upright image in the middle of a black square."""
+    """Returns the upright image in the middle of a black square, made by Pillow."""
     image = PIL.ImageOps.exif_transpose(PIL.Image.open(path)).convert("RGB")
     square = numpy.zeros((size, size, 3), numpy.uint8)
     left, top = (size - image.width) // 2, (size - image.height) // 2
@@ -120,7 +120,7 @@ def _pillows(path, size):
 
 @pytest.mark.usefixtures("shared_daemon")
 def test_images_are_turned_as_pillow_turns_them(tmp_path):
-    # Debian's Pillow turns a TIFF twice.
+    # Debian's Pillow rotates a TIFF twice.
     suffixes, size = ("jpg", "png", "webp"), 40
     paths = [UPRIGHT / f"{number}.{suffix}" for suffix in suffixes
              for number in range(1, 9)]
@@ -150,6 +150,6 @@ def test_turned_images_share_no_cache_with_others(tmp_path):
         for each in (plain, upright):
             assert (each[0] == each[1]).all()
             assert (each[0] == each[2]).all()
-        # The first is stored upright.
+        # The first image is stored upright.
         assert [(a == b).all() for a, b in zip(plain[0], upright[0])] == [
             True] + [False] * 7

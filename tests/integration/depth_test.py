@@ -1,11 +1,10 @@
-"""Tests that a daemon prepares as many batches ahead as its trainer's pace
-needs."""
+"""A daemon prepares as many batches ahead as its trainer's pace needs."""
 
 import pytest
 
 from trouble import ctl, memory_used, open_loader, until
 
-DEPTH = 3  # as asked for
+DEPTH = 3  # the depth that the loader requests
 SLOTS = DEPTH + 2
 LEAST = 2
 WINDOW = 16 << 20
@@ -20,19 +19,20 @@ def loader(daemon, photos):
 
 
 def seen(daemon):
-    """Returns the daemon's view of the only loader."""
+    """Returns the daemon's information about the only loader."""
     return ctl(daemon, "queues")["jobs"][0]["loaders"][0]
 
 
 def is_prepared(daemon, left):
-    """Returns whether the daemon has prepared all batches that it may. `left`:
-    how many the epoch still has."""
+    """Returns whether the daemon has prepared all batches that it may. `left` is the
+    number of batches that the epoch still has."""
     queues = seen(daemon)["queues"]
     return queues["slots_ready"] >= min(queues["depth"], left)
 
 
 def pace(daemon, batches, left):
-    """Takes the last `left` batches of the epoch, each when all is prepared."""
+    """Takes the last `left` batches of the epoch, each when all that may be are
+    prepared."""
     for taken in range(left):
         until(lambda: is_prepared(daemon, left - taken), "batches are made",
               lambda: seen(daemon))
@@ -40,7 +40,7 @@ def pace(daemon, batches, left):
 
 
 def slow_down(daemon, loader):
-    """Paces the trainer until the daemon prepares only the least."""
+    """Takes batches slowly until the daemon prepares only the least number."""
     for _ in range(4):
         pace(daemon, iter(loader), SAMPLES)
         if seen(daemon)["queues"]["depth"] == LEAST:
@@ -49,7 +49,7 @@ def slow_down(daemon, loader):
 
 
 def hurry(daemon, loader):
-    """Reads at full speed until all slots are used."""
+    """Takes batches at full speed until all slots are used."""
 
     def read():
         assert len(list(loader)) == SAMPLES
@@ -77,7 +77,7 @@ def test_a_trainer_at_full_speed_has_all_slots(daemon, loader):
     hurry(daemon, loader)
 
 
-# The trainer keeps its batches, so only its wait tells the daemon of the burst.
+# The trainer keeps its batches. Only its waiting tells the daemon about the burst.
 def test_a_burst_after_a_pause_gets_its_batches(daemon, loader):
     slow_down(daemon, loader)
     batches = iter(loader)
@@ -91,7 +91,7 @@ def test_what_reads_may_hold_is_shown_and_given_back(daemon, photos):
     before = memory_used(daemon)
     with open_loader(photos, batch_size=1) as loader:
         for batch in loader:
-            del batch  # holds memory, too
+            del batch  # a batch holds memory, too
             assert int(seen(daemon)["queues"]["window_bytes"]) >= WINDOW
     until(lambda: memory_used(daemon) <= before, "memory is given back",
           lambda: f"{memory_used(daemon)} {before}")

@@ -1,5 +1,5 @@
-"""GPUs, drivers and copies that fail: one clear error to the jobs concerned, and
-every other job goes on."""
+"""GPUs, drivers and copies that fail. The jobs concerned get one clear error, and every
+other job goes on."""
 
 import signal
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(gpus.missing() != "", reason=gpus.missing())
 
 
 def reads_well(host, photos, device):
-    """Whether another trainer gets its whole epoch."""
+    """Returns whether another trainer gets its whole epoch."""
     (digests, _), = gpus.read_together([host.start(gpus.READ, photos, device)])
     return len(digests) == gpus.BATCHES
 
@@ -47,7 +47,7 @@ def test_a_copy_that_fails_is_one_clear_error(tmp_path, photos):
              "error": "CUDA_ERROR_INVALID_VALUE"}
     with host.serving(faults=[fault]):
         assert "GPU 0: a copy to the GPU failed" in host.run(FAILS, photos)
-        # The next one is well.
+        # The next trainer works.
         assert reads_well(host, photos, "cuda:0")
 
 
@@ -68,7 +68,7 @@ except forebay.errors.ForebayError as error:
         assert "a copy to the GPU failed" in said
         gpus.step([other], "begun")
         assert len(gpus.result_of(other)[0]) == gpus.BATCHES
-        # It leaves once it is alone, so that systemd starts another.
+        # The daemon leaves when it has no clients, so that systemd starts another one.
         assert daemon.process.wait(timeout=60) == 1
 
 
@@ -76,7 +76,7 @@ def test_a_driver_that_hangs_holds_up_no_other_job(tmp_path, photos):
     host = gpus.Host(tmp_path)
     hangs = {"call": "cuMemCreate", "times": 0, "stall": True}
     with host.serving(faults=[hangs]) as daemon:
-        # More of them than the daemon has threads for requests.
+        # There are more of these trainers than the daemon has threads for requests.
         stuck = [host.start(FAILS, photos, "cuda:0") for _ in range(6)]
         try:
             trouble.until(lambda: trouble.ctl(daemon, "status")["loaders"] == 6,
@@ -86,7 +86,7 @@ def test_a_driver_that_hangs_holds_up_no_other_job(tmp_path, photos):
             for trainer in stuck:
                 trainer.kill()
                 trainer.communicate()
-            # It would wait for its driver.
+            # Otherwise the daemon would wait for its driver.
             daemon.stop(signal.SIGKILL)
 
 

@@ -1,5 +1,5 @@
-"""Batches on GPUs for frameworks that take them by DLPack: a real daemon, real
-trainers, the real plug-in, on a driver that needs no GPU."""
+"""Batches on GPUs for frameworks that take them by DLPack: a real daemon, real trainers
+and the real plug-in, on a fake driver that needs no GPU."""
 
 import functools
 import os
@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(gpus.missing() != "", reason=gpus.missing())
 
-# Every test's trainers have streams that dawdle, each in its own way.
+# The streams of all trainers pause for random times before each operation.
 DELAYS = {"seed": 5, "delay_micros": 500}
 OPEN = f"""
 sys.path.append({os.path.dirname(os.path.abspath(__file__))!r})
@@ -34,7 +34,7 @@ def await_free(whole):
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory):
-    """A host of two GPUs, and a daemon on it."""
+    """A host with two GPUs, and a daemon on it."""
     made = gpus.Host(tmp_path_factory.mktemp("host"), count=2)
     with made.serving():
         yield made
@@ -42,7 +42,8 @@ def host(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(host, photos):
-    """Runs code after OPEN; returns what it prints last, parsed."""
+    """Runs OPEN and then `code` in a trainer. Returns the last line of output,
+    parsed."""
     return lambda code, **how: host.run(
         OPEN + code, photos, imports=gpus.DLPACK, **{**DELAYS, **how})
 

@@ -1,4 +1,5 @@
-"""Tensors on GPUs in the hands of clumsy users: copies, interrupts, forks, and ends."""
+"""Tensors on GPUs that users copy, or that meet interrupts, forks, and the process's
+end."""
 
 import gpus
 import pytest
@@ -19,7 +20,8 @@ def host(tmp_path_factory):
 
 @pytest.fixture
 def run(host, photos):
-    """Runs code after OPEN; returns what it prints last, parsed."""
+    """Runs OPEN and then `code` in a trainer. Returns the last line of output,
+    parsed."""
     return lambda code: host.run(OPEN + code, photos, imports=gpus.DLPACK, **DELAYS)
 
 

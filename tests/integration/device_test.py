@@ -1,4 +1,4 @@
-"""Batches on GPUs: a real daemon, real trainers, the real plug-in, on a driver
+"""Batches on GPUs: a real daemon, real trainers and the real plug-in, on a fake driver
 that needs no GPU."""
 
 import signal
@@ -12,7 +12,7 @@ import trouble
 
 pytestmark = pytest.mark.skipif(gpus.missing() != "", reason=gpus.missing())
 
-# Reads two epochs on the host and on the GPU; the bytes are equal.
+# Reads two epochs on the host and on the GPU, and checks that the bytes are equal.
 COMPARE = """
 import hashlib
 uri, dtype, layout = sys.argv[1:]
@@ -50,7 +50,7 @@ print(json.dumps(len(gpu)))
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory):
-    """A host of two GPUs, and a daemon on it."""
+    """A host with two GPUs, and a daemon on it."""
     made = gpus.Host(tmp_path_factory.mktemp("host"), count=2)
     with made.serving():
         yield made

@@ -1,5 +1,5 @@
-"""Tests of the cache on a disk, between a real daemon and a bucket. No byte is
-asked for twice, even if the daemon is killed meanwhile."""
+"""The cache on a disk, between a real daemon and a bucket. No byte is requested twice,
+even if the daemon is killed meanwhile."""
 
 import os
 import random
@@ -26,7 +26,7 @@ disk_size = "64MiB"
 scratch_limit = "8MiB"
 """
 TIERS = "memory", "shared", "disk", "source"
-# Reads an epoch for each line that it gets.
+# Reads an epoch for each line of standard input.
 TRAINER = """
 with open_loader(sys.argv[1], shuffle=True, seed=int(sys.argv[2])) as loader:
     print("ready", flush=True)
@@ -37,7 +37,7 @@ with open_loader(sys.argv[1], shuffle=True, seed=int(sys.argv[2])) as loader:
 
 
 def configure(folder, memory):
-    """Writes a daemon's configuration with so much cache in memory. Returns its
+    """Writes a daemon's configuration whose cache has `memory` in memory. Returns its
     path."""
     path = folder / "forebayd.toml"
     path.write_text(CONFIG.format(memory=memory, directory=folder / "ssd"))
@@ -57,7 +57,7 @@ def config(tmp_path):
 
 @pytest.fixture
 def daemon(tmp_path, proxy, config, monkeypatch):
-    """A daemon that uses the proxy as Cloud Storage."""
+    """A daemon for which the proxy is Cloud Storage."""
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
     folder = tmp_path / "daemon"
@@ -86,7 +86,7 @@ def test_a_bucket_is_read_once_over_restarts(daemon, bucket, proxy, config,
 
 
 def given(traffic):
-    """Returns reads and bytes by tier."""
+    """Returns the numbers of reads and bytes, by tier."""
     return {tier: (int(traffic[tier]["reads"]), int(traffic[tier]["bytes"]))
             for tier in TIERS}
 
@@ -95,7 +95,7 @@ def test_each_job_is_told_what_each_tier_gave_it(daemon, bucket, proxy, config,
                                                  photos):
     sizes = [path.stat().st_size for path in photos.glob("*/*.jpg")]
     daemon.stop()
-    configure(config.parent, "32KiB")  # a few photographs
+    configure(config.parent, "32KiB")  # room for a few photographs
     daemon.start("--config", str(config))
     with trainer(TRAINER, bucket, 1, FOREBAY_JOB="one") as one:
         expect_line(one, "ready")
@@ -139,7 +139,7 @@ def test_a_daemon_killed_again_and_again_gives_right_bytes(
         expected = [epoch(local) for _ in range(4)]
 
     def killing(loader, number):
-        """Yields an epoch's batches, and kills the daemon after one of them."""
+        """Yields an epoch's batches, and kills the daemon after batch `number`."""
         loader.set_epoch(number)
         last = chance.randrange(len(loader))
         for at, batch in enumerate(loader):

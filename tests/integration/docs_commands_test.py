@@ -1,4 +1,5 @@
-"""Commands of the documentation, run as they are written where this host can."""
+"""Runs the documentation's commands as they are written, where this host can run
+them."""
 
 import os
 import re
@@ -47,7 +48,7 @@ NOT_RUN = {
 
 
 def commands_of(doc):
-    """The commands in a document's blocks, without their comments."""
+    """Returns the commands in a document's blocks, without their comments."""
     text = (ROOT / doc).read_text()
     shell = re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     other = re.sub(r"^ *```.*?^ *```", "", text, flags=re.DOTALL | re.MULTILINE)
@@ -63,7 +64,8 @@ def test_every_command_is_run_or_listed():
 
 @pytest.fixture
 def shell(shared_daemon, photos, tmp_path):
-    """Runs a command where its files and programs are; returns its output."""
+    """A function that runs a command with its files and programs, and returns its
+    output."""
     documented_files.write_all(tmp_path, photos)
     programs = tmp_path / "programs"
     programs.mkdir()

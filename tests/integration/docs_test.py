@@ -1,5 +1,5 @@
-"""Code of the documentation, run as it is written, on small files of the names that
-it has."""
+"""Runs the documentation's code as it is written, on small files that have the names
+used in it."""
 
 import os
 import pathlib
@@ -35,11 +35,11 @@ class Case(NamedTuple):
     """How a block is run.
 
     Attributes:
-      doc: of the block.
+      doc: the document that has the block.
       block: its number in the document.
-      loaders: that it opens; each gives a batch.
-      fills: what stands for the parts that the document leaves out.
-      then: code that uses what the block has defined.
+      loaders: the loaders that the block opens; the test takes a batch from each.
+      fills: code for the parts that the document leaves out.
+      then: code that runs after the block and uses its definitions.
     """
 
     doc: str
@@ -50,7 +50,7 @@ class Case(NamedTuple):
 
 
 class Photos(torch.utils.data.Dataset):
-    """A dataset with code of its own, as the documents call it."""
+    """A dataset of the user's code, with the name that the documents use."""
 
     def __len__(self):
         return 8
@@ -110,8 +110,8 @@ CASES = [
     Case("client/tokens.md", 0),
     Case("client/torch_datasets.md", 0),
 ]
-APART = [("client/moving_from_torch.md", 0)]  # in processes of their own
-# (document, number of the block): why no test runs it.
+APART = [("client/moving_from_torch.md", 0)]  # run in processes of their own
+# Blocks that no test runs, and why: (document, number of the block).
 NOT_RUN = {
     ("client/README.md", 1): "torch with CUDA and a GPU",
     ("client/README.md", 2): "CuPy and a GPU",
@@ -119,7 +119,7 @@ NOT_RUN = {
 
 
 def blocks_of(doc):
-    """The blocks of Python in a document."""
+    """Returns the blocks of Python in a document."""
     found = re.findall(r"^( *)```python\n(.*?)^\1```", (ROOT / doc).read_text(),
                        re.DOTALL | re.MULTILINE)
     return [textwrap.dedent(code) for _, code in found]
@@ -127,7 +127,7 @@ def blocks_of(doc):
 
 @pytest.fixture
 def data(photos, tmp_path, monkeypatch):
-    """A folder with what the documents call by the same names."""
+    """A folder with files that have the names used in the documents."""
     torch_layouts.use_fake_scipy(monkeypatch)
     torch_layouts.accept_all_files(monkeypatch)
     torch_layouts.flowers(tmp_path, sorted(photos.glob("*/*.jpg"))[:12])
@@ -137,7 +137,7 @@ def data(photos, tmp_path, monkeypatch):
 
 
 def localized(code, data):
-    """The code with the paths of local files, and with fewer of them."""
+    """Returns the code with the paths of local files, of which there are fewer."""
     for place in ("/data", "gs://bucket", "s3://bucket", "hdfs://namenode/data"):
         code = code.replace(f'"{place}/', f'"{data}/').replace(f'"{place}"',
                                                                f'"{data}"')
@@ -149,7 +149,7 @@ def localized(code, data):
 
 
 def names_of():
-    """The names that a script has imported or defined above a block."""
+    """Returns the names that a script has imported or defined before a block."""
     return {
         "__name__": "documented", "forebay": forebay, "T": T, "torch": torch,
         "torchvision": torchvision, "numpy": numpy, "pandas": pandas, "fsspec": fsspec,
@@ -163,7 +163,7 @@ def names_of():
 
 
 def run(case, data, monkeypatch):
-    """Runs a block on local files, and draws a batch of each loader in it."""
+    """Runs a block on local files, and takes a batch from each loader in it."""
     opened = []
 
     def open_loader(*arguments, **options):

@@ -1,4 +1,4 @@
-"""Small files of the names that the documentation's code has."""
+"""Small files that have the names used in the documentation's code."""
 
 import gzip
 import io
@@ -19,8 +19,8 @@ from shards_test import npy, write_python_tar
 from tiff_arrays_test import write_shard
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
-SHARDS = 2  # files of a documented set
-RATE = 44_100  # of clips
+SHARDS = 2  # number of files in a set of shards
+RATE = 44_100  # sample rate of clips
 LIBRARY = """
 from torch.utils.data import DataLoader
 
@@ -48,7 +48,7 @@ with forebay.DataLoader(Photos(), batch_size=4, num_workers=1) as loader:
 
 
 def write_all(folder, photos):
-    """Writes them below `folder`, which stands for "/data" and for each bucket."""
+    """Writes the files below `folder`, which stands for "/data" and for each bucket."""
     images = [path.read_bytes() for path in sorted(photos.glob("*/*.jpg"))]
     shutil.copytree(photos, folder / "train")
     (folder / "train" / "cat").mkdir()
@@ -81,7 +81,7 @@ def _write_shards(folder, images):
     write_shard(folder / "tiffs.tar", [{"tif": tiff, "cls": b"1"}])
     tfrecord_test.write(folder / "tiffs.tfrecord", [_example(
         {"image/encoded": tiff}, {"label": 1})])
-    # The bytes tell the format, not the name.
+    # The format is recognised by the bytes, not by the name.
     write_shard(folder / "clips.tar", [{"flac": _clip(6 * RATE)}])
 
 
@@ -94,7 +94,7 @@ def _members(images, length):
 
 
 def _example(files, numbers):
-    """A tf.train.Example of files, and of numbers below 128."""
+    """Returns a tf.train.Example of files, and of numbers below 128."""
     features = {name: part(1, part(1, content)) for name, content in files.items()}
     for name, number in numbers.items():
         features[name] = part(3, part(1, bytes([number])))
@@ -128,7 +128,7 @@ def _write_clips(folder):
 
 
 def _clip(frames):
-    """A WAV file."""
+    """Returns a WAV file of `frames` frames."""
     file = io.BytesIO()
     with wave.open(file, "wb") as writer:
         writer.setparams((1, 2, RATE, 0, "NONE", ""))

@@ -18,8 +18,8 @@ def ids(batches):
 
 
 def check_equal(ours, theirs):
-    """Checks that two loaders give the same batches, to one level of 255 before
-    they are normalised; returns how many samples."""
+    """Checks that two loaders give the same batches. Before normalisation, values may
+    differ by one level of 255. Returns the number of samples."""
     count = 0
     for (images, labels), (wanted, wanted_labels) in zip(ours, theirs):
         assert images.dtype == wanted.dtype

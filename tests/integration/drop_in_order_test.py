@@ -1,4 +1,4 @@
-"""torch's samplers, as they are."""
+"""torch's samplers, used unchanged."""
 
 import numpy
 import pytest
@@ -119,8 +119,8 @@ def test_a_listed_order_is_resumed(image_folder, number):
             pass
         at_the_end = it.state_dict()
     assert seen == whole[1][:8]
-    # The state decides this order and the next ones, however far the sampler's
-    # generator is.
+    # The state decides this order and the next ones, whatever the state of the
+    # sampler's generator.
     sampler = samplers(image_folder, 3)[number]
     list(sampler)
     with forebay.DataLoader(image_folder, 5, sampler=sampler) as it:

@@ -1,4 +1,4 @@
-"""Datasets that are made of others, or lie in memory."""
+"""Datasets that are composed of others, or that lie in memory."""
 
 import numpy
 import pytest
@@ -36,8 +36,7 @@ def test_parts_with_different_transforms_are_read_by_their_own_code(
 
 
 def in_memory(kind, shape, **attributes):
-    """Makes one of torchvision's datasets in memory, as it is after it was
-    read."""
+    """Makes one of torchvision's datasets in memory, in the state after it was read."""
     made = object.__new__(kind)
     generator = numpy.random.default_rng(4)
     made.data = generator.integers(0, 256, shape, numpy.uint8)

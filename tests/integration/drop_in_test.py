@@ -1,4 +1,4 @@
-"""A PyTorch script's own datasets and transforms, as they are."""
+"""Datasets and transforms of a PyTorch script, used unchanged."""
 
 import copy
 import pickle
@@ -91,7 +91,7 @@ def test_what_makes_batches_runs_in_workers(image_folder, arguments):
 
 
 def images_of(batches):
-    """All images, in batches of any structure."""
+    """Returns all images of batches, which may have any structure."""
     found = []
     for batch in batches:
         for sample in batch if isinstance(batch[0], tuple) else [batch]:
@@ -134,7 +134,7 @@ def test_refuses_what_it_cannot_do(image_folder, make, message):
 
 
 class Grouped(forebay.DataLoader):
-    """A subclass of the user's own."""
+    """A subclass that the user defines."""
 
     def __len__(self):
         return 7
@@ -197,7 +197,7 @@ def test_batches_of_a_dataset_object_are_lists_with_names(image_folder, make, mo
     assert torch.equal(batch.image, images * 2)
     batch.label = labels + 1
     assert torch.equal(batch[1], labels + 1)
-    # Accelerate and Lightning move batches to devices so.
+    # Accelerate and Lightning move batches to devices in this way.
     moved = type(batch)(value + 0 for value in batch)
     assert torch.equal(moved.image, batch[0]) and moved.sample_ids is None
 
@@ -232,8 +232,8 @@ def test_batch_transform_gets_whole_batches(image_folder):
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_an_error_of_batch_transform_loses_no_batch(image_folder, times):
-    """A batch is lost only if its transform fails twice, because else no epoch
-    would go on."""
+    """A batch is lost only if its transform fails twice. If it were never lost, no
+    epoch could go on."""
     fails = iter([False] + times * [True] + 2 * [False])
 
     def transform(images, labels):
@@ -305,8 +305,7 @@ def test_what_ends_as_pil_images_comes_as_bytes(image_folder):
 
 
 class Solarize:
-    """A transform like those of Albumentations, which get their input by its
-    name."""
+    """A transform like those of Albumentations, which get their input by keyword."""
 
     p = 1.0
 

@@ -21,7 +21,7 @@ def shuffled(samples):
 
 
 def exchanged(samples):
-    """Two samples of one class change places."""
+    """Returns the list with two samples of one class exchanged."""
     return [samples[1], samples[0], *samples[2:]]
 
 
@@ -36,11 +36,11 @@ edits = pytest.mark.parametrize("edit", EDITS)
 
 
 class Own(forebay.DataLoader):
-    """A subclass of the user's own."""
+    """A subclass that the user defines."""
 
 
 def native(dataset, *arguments, **options):
-    """A loader whose samples the daemon reads."""
+    """Returns a loader whose samples the daemon reads."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return forebay.DataLoader(dataset, *arguments, **options)
@@ -81,7 +81,7 @@ def test_a_part_of_an_image_folder(image_folder, edit):
 @pytest.mark.parametrize("layout", [torch_layouts.countries, torch_layouts.satellite])
 def test_other_class_folders(shared_daemon, tmp_path, photos, edit, layout):
     dataset = layout(tmp_path, sorted(photos.glob("*/*.jpg")), transform=TRANSFORM)
-    if edit == "cut":  # each layout has three images or more
+    if edit == "cut":  # each layout has at least three images
         dataset.samples = dataset.samples[:-1]
     else:
         dataset.samples = EDITS[edit](dataset.samples)
@@ -124,7 +124,7 @@ def test_images_from_elsewhere(image_folder, tmp_path, photos):
 
 
 def test_no_other_list_counts(image_folder):
-    """torch's code takes images and labels from `samples` alone."""
+    """torch's code takes images and labels only from `samples`."""
     image_folder.imgs = image_folder.imgs[::-1]
     image_folder.targets = [9]
     check_natively(image_folder, 10)
@@ -162,7 +162,7 @@ def test_arrays_in_class_folders(arrays, edit):
 
 
 class Half(datasets.ImageFolder):
-    """A dataset with a length of its own."""
+    """A dataset with its own definition of length."""
 
     def __len__(self):
         return len(self.samples) // 2
@@ -175,14 +175,15 @@ def test_a_length_of_its_own(image_folder):
 
 
 def test_a_part_that_grew_behind_its_concatenation(image_folder):
-    """A concatenation keeps the numbers of its beginning, as torch's does."""
+    """A concatenation keeps the sizes that its parts had when it was made, as torch's
+    does."""
     both = ConcatDataset([image_folder, image_folder])
     image_folder.samples = image_folder.samples + image_folder.samples[:5]
     check_natively(both, 10)
 
 
 class Batched(datasets.ImageFolder):
-    """Makes batches by code of its own."""
+    """A dataset that makes batches by its own code."""
 
     def __getitems__(self, numbers):
         return [(self[number][0], -number) for number in numbers]

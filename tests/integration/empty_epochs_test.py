@@ -20,7 +20,7 @@ class Squares(Dataset):
 
 
 def pairs(samples):
-    """A collate_fn, so that batches are made as a whole."""
+    """A collate_fn, which makes whole batches."""
     return torch.tensor(samples)
 
 

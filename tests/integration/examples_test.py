@@ -1,4 +1,4 @@
-"""Tests that the examples do what they say."""
+"""The examples do what they say."""
 
 import os
 import re
@@ -18,7 +18,8 @@ EPOCH = re.compile(r"epoch (\d+): 48 images, mean (0\.\d+), [\d,]+ images/s; "
 
 
 def read(photos, epochs, meanwhile=lambda line: None):
-    """Runs the C++ example. Returns the means that it prints for each epoch."""
+    """Runs the C++ example. Returns the means that the example prints for each
+    epoch."""
     means = []
     with subprocess.Popen([EXAMPLE, str(photos), str(epochs)],
                           stdout=subprocess.PIPE, text=True) as process:
@@ -35,8 +36,7 @@ def read(photos, epochs, meanwhile=lambda line: None):
 
 
 def test_cpp(daemon, photos):
-    """A killed daemon is just a pause for a program that uses only the
-    library."""
+    """For a program that uses only the library, a killed daemon is just a pause."""
     expected = read(photos, 40)
     assert len(set(expected)) == 40
 
@@ -86,16 +86,16 @@ def test_training_learns_and_resumes(daemon, photos, tmp_path):
     whole = train(tmp_path, "--epochs=16")
     assert len(whole) == 16
     assert float(whole[-1][0]) < float(whole[0][0])
-    # A guess would be right in a third of the cases.
+    # A random guess would be right in a third of the cases.
     assert max(float(right) for _, right in whole[-4:]) > 0.65
 
-    # The run stops in mid-epoch: an epoch has three steps.
+    # The run stops in mid-epoch, because an epoch has three steps.
     state = str(tmp_path / "state")
     begun = train(tmp_path, "--epochs=4", "--max-steps=5",
                   f"--checkpoint={state}")
     rest = train(tmp_path, "--epochs=4", f"--checkpoint={state}")
     assert begun == whole[:1]
-    # The interrupted epoch prints the figures of its second part alone.
+    # For the interrupted epoch, the figures of its second part alone are printed.
     assert [right for _, right in begun + rest] == [
         right for _, right in whole[:4]]
     assert rest[1:] == whole[2:4]

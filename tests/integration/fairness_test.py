@@ -1,4 +1,4 @@
-"""Jobs share a real daemon by their weights and caps, also after a change."""
+"""Jobs share a real daemon by their weights and caps, even after these are changed."""
 
 import contextlib
 import os
@@ -15,10 +15,10 @@ from trouble import FOREBAYCTL, ctl, until
 
 pytestmark = pytest.mark.alone
 
-# With so little CPU, a trainer's batches in flight and ready take a second to
-# make. Even on a busy machine it can take them within that time.
+# With so little CPU, the daemon needs a second to make the batches that a trainer has
+# ready or in flight. Even on a busy machine, the trainer can take them in that time.
 CPU_LIMIT = 0.05
-BURST = 0.1  # seconds' worth of a cap
+BURST = 0.1  # seconds that a burst may exceed a cap by
 PHOTOS = 4000  # in a folder that takes a while to read
 
 TRAINER = """
@@ -36,7 +36,7 @@ with forebay.DataLoader(sys.argv[1], batch_size=32, framework="numpy",
 
 @pytest.fixture
 def slow_daemon(tmp_path):
-    """A daemon that decodes slowly."""
+    """A daemon with little CPU for decoding."""
     config = tmp_path / "forebayd.toml"
     config.write_text(f'cpu.limit = "{CPU_LIMIT}"\ncpu.workers = 2\n')
     folder = tmp_path / "daemon"
@@ -46,14 +46,13 @@ def slow_daemon(tmp_path):
 
 
 def job_named(daemon, name):
-    """Returns the daemon's view of a job; None if it knows none of that
-    name."""
+    """Returns the daemon's information about a job, or None if there is no such job."""
     jobs = ctl(daemon, "jobs")["jobs"]
     return next((job for job in jobs if job["name"] == name), None)
 
 
 def cpu_seconds(daemon, name):
-    """Returns the CPU seconds of decoding for a job so far."""
+    """Returns the CPU seconds used so far for decoding for a job."""
     job = job_named(daemon, name)
     loaders = job["loaders"] if job else []
     return sum(int(loader["counters"]["cpu_nanos"]) for loader in loaders) / 1e9
@@ -73,7 +72,7 @@ def training(photos, name):
 
 
 def cpu_shares(daemon, names, seconds):
-    """Waits until the jobs have used so much CPU time from now on. Returns the
+    """Waits until the jobs together have used `seconds` more CPU time. Returns the
     share of each."""
     before = [cpu_seconds(daemon, name) for name in names]
 
@@ -86,13 +85,13 @@ def cpu_shares(daemon, names, seconds):
     return [each / sum(found) for each in found]
 
 
-# The daemon decodes nothing for a trainer between two epochs. With few
-# photographs, the other would get far more than its share.
+# Between two epochs, the daemon decodes nothing for a trainer. With few photographs,
+# the other trainer would then get far more than its share.
 def test_weights_that_are_set_shift_the_shares(slow_daemon, many_photos):
     with training(many_photos, "a"), training(many_photos, "b"):
         for name in "ab":
             until(lambda: cpu_seconds(slow_daemon, name) > 0, "both read")
-        cpu_shares(slow_daemon, "ab", 0.05)  # begun before both were there
+        cpu_shares(slow_daemon, "ab", 0.05)  # drops what began before both jobs read
         equal = cpu_shares(slow_daemon, "ab", 0.15)
         assert min(equal) > 0.3, equal
         ctl(slow_daemon, "set", "a", "--weight", "9")
@@ -105,7 +104,7 @@ def test_weights_that_are_set_shift_the_shares(slow_daemon, many_photos):
 
 
 def open_loader(photos, monkeypatch):
-    """A loader of this process in the job "capped"."""
+    """Opens a loader of this process in the job "capped"."""
     import forebay
     from forebay import transforms as T
     monkeypatch.setenv("FOREBAY_JOB", "capped")
@@ -139,7 +138,7 @@ def test_a_cap_on_cpu_holds(daemon, photos, monkeypatch):
             for batch in loader:
                 del batch
             used = cpu_seconds(daemon, "capped")
-        # Two tasks may have begun before the first shows what a task takes.
+        # Two tasks may have begun before the first one shows how long a task takes.
         assert used <= cap * (time.monotonic() - begin + BURST) + 0.05
         ctl(daemon, "set", "capped", "--max-cpu", "none")
         assert sum(len(batch[1]) for batch in loader) > 0
@@ -158,7 +157,7 @@ def test_the_limit_of_the_host_holds(slow_daemon, photos, monkeypatch):
 
 @pytest.fixture
 def many_photos(photos, tmp_path):
-    """A folder of so many photographs that it takes a while to read them."""
+    """A folder of so many photographs that reading them takes a while."""
     folder = tmp_path / "many" / "all"
     folder.mkdir(parents=True)
     copies = shutil.copytree(photos, tmp_path / "copies")
@@ -183,7 +182,8 @@ def uncached_daemon(tmp_path):
                                  ["--max-read", "1KB/s"]])
 def test_a_cap_on_one_job_holds_up_no_other_of_its_stream(
         uncached_daemon, many_photos, monkeypatch, cap):
-    """Alone, the capped job would need half an hour or more for an epoch."""
+    """Without the other loader, the capped job would need at least half an hour for an
+    epoch."""
     import forebay
     from forebay import transforms as T
 
@@ -207,7 +207,7 @@ def test_a_cap_on_one_job_holds_up_no_other_of_its_stream(
         ctl(uncached_daemon, "set", "capped", *cap)
         for _ in range(3):
             seen = []
-            # The capped loader comes first, and then falls behind.
+            # The capped loader begins first, and then falls behind.
             behind = iter(capped)
             until(held_up, "it has something in the making")
             reader = threading.Thread(target=read, daemon=True)

@@ -1,5 +1,5 @@
-"""Tests of the fault proxy: each fault does what it says, and the same seed
-gives the same faults."""
+"""Each fault of the fault proxy does what it says, and the same seed gives the same
+faults."""
 
 import http.client
 import json
@@ -28,7 +28,7 @@ def proxy(fake_gcs, generation):
 
 
 def ask(url, target, **headers):
-    """Sends a request. Returns status, headers by name in lower case, and
+    """Sends a request. Returns the status, the headers by name in lower case, and the
     body."""
     asking = http.client.HTTPConnection(urllib.parse.urlparse(url).netloc,
                                         timeout=60)

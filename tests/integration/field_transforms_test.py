@@ -1,5 +1,5 @@
-"""Transforms by the names of fields, where names do not tell which one is the image:
-those of TFRecord, HDF5 and npz files and MDS shards. LMDB's are in lmdb_test.py."""
+"""Transforms by the names of fields, for formats whose names do not tell which field is
+the image: TFRecord, HDF5, npz and MDS. Those of LMDB are in lmdb_test.py."""
 
 import io
 
@@ -92,7 +92,7 @@ def test_whole_records(tmp_path):
     (forebay.tfrecord(EXAMPLES, fields=FIELDS), None, {"ids": HALF},
      "there is no field ids"),
     (MIXED, MDS_FIELDS, {"raw": SMALL}, "there is no field raw"),
-    # The daemon checks names before it needs one size of images.
+    # The daemon checks the names before it needs the size of images.
     (MIXED, None, {"foto": SMALL},
      "transform: there is no field foto; there are: any, box, data, "),
     (MIXED, MDS_FIELDS, {"photo": SMALL, "tokens": SMALL},

@@ -21,7 +21,7 @@ from trouble import ROOT, ctl
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A tree of files. Not to be changed by tests."""
+    """A tree of files. Tests must not change it."""
     place = tmp_path_factory.mktemp("tree")
     make_files(place, [0, 5, 3 * MIB])
     (place / "below").mkdir()
@@ -140,7 +140,7 @@ def test_is_pickled(shared_daemon, folder, fs):
 
 @pytest.fixture
 def cloud(fake_gcs, tmp_path, monkeypatch):
-    """A daemon that reads a bucket, where "data/a.csv" is."""
+    """A daemon that can read a bucket with the object "data/a.csv"."""
     from daemons import serving
     fake_gcs.fill("tables", {"data/a.csv": b"a\n7\n"})
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", fake_gcs.url)
@@ -166,7 +166,8 @@ def test_objects(cloud, fake_gcs, fs):
     with pytest.raises(forebay.Unsupported, match="time of change"):
         fs.modified("gs/tables/data/a.csv")
     total = ctl(cloud, "cache")["total"]
-    assert int(total["source"]["bytes"]) == 8  # the bucket's and the web's
+    # The bytes read from the bucket and the web.
+    assert int(total["source"]["bytes"]) == 8
 
 
 def test_listing_a_bucket_is_left_to_its_own_file_system(cloud, fs, monkeypatch):

@@ -1,4 +1,4 @@
-"""Labels that are not integers, of datasets in memory."""
+"""Labels that are not integers, in datasets in memory."""
 
 import warnings
 
@@ -68,7 +68,7 @@ def test_others_are_made_by_their_own_code(shared_daemon, targets):
     [number * 1.5 - 4 for number in range(20)], list(range(20)),
     numpy.arange(20) * -0.75, torch.arange(20).double() / 3])
 def test_classes_that_cut_their_labels(shared_daemon, kind, targets):
-    """These datasets' own code calls int(label)."""
+    """The code of these datasets calls int(label)."""
     check(dataset_of(kind, targets))
 
 

@@ -1,5 +1,5 @@
-"""Ray Train, Lightning, Accelerate and the Trainer of Hugging Face: the examples on
-the real frameworks, which go on from checkpoints exactly."""
+"""Ray Train, Lightning, Accelerate and the Trainer of Hugging Face. The examples run on
+the real frameworks, and resume exactly from checkpoints."""
 
 import importlib.util
 import os
@@ -15,9 +15,9 @@ from trouble import PATIENCE
 FRAMEWORKS = ROOT / ".cache" / "frameworks"
 EXAMPLES = ROOT / "client" / "python" / "examples"
 TORCH_1_13 = pathlib.Path(__file__).parent / "torch_1_13"
-# The Python that runs the tests has frameworks of its own: today's.
+# The Python that runs the tests has recent frameworks of its own.
 TODAY = importlib.util.find_spec("lightning") is not None
-# The default of Debian's torch 1.13 fails with its Python 3.11.
+# The default rendezvous of Debian's torch 1.13 fails with its Python 3.11.
 LAUNCH = ("-m", "torch.distributed.run", "--rdzv_backend=c10d",
           "--rdzv_endpoint=localhost:0", "--nnodes=1",
           "--nproc_per_node=2", "--redirects=1", "--tee=1",
@@ -30,8 +30,8 @@ pytestmark = pytest.mark.skipif(
 
 
 def run(folder, *command):
-    """Runs Python with the frameworks, and one thread for equal sums. Returns what it
-    says."""
+    """Runs Python with the frameworks, and with one thread so that sums are equal.
+    Returns the output."""
     path = [ROOT / "client" / "python"]
     if not TODAY:
         path += [TORCH_1_13, FRAMEWORKS]
@@ -50,12 +50,12 @@ def run(folder, *command):
 
 
 def losses(said):
-    """The loss of each epoch."""
+    """Returns the loss of each epoch."""
     return {int(epoch): loss for epoch, loss in LOSS.findall(said)}
 
 
 def script(folder, text, *command):
-    """Runs a script as `run` does."""
+    """Writes `text` as a script, and runs it as `run` does."""
     path = folder / "script.py"
     path.write_text(text)
     return run(folder, *command, path)
@@ -69,11 +69,11 @@ def test_lightning_goes_on_from_its_checkpoints(daemon, photos, tmp_path, proces
     whole = losses(run(tmp_path, *command, f"--checkpoints={saved}", "--every=4"))
     assert len(set(whole.values())) == len(whole) == 3
     steps = 12 // processes
-    for step in (4, steps + 4 - steps % 4):  # within the epochs 0 and 1
+    for step in (4, steps + 4 - steps % 4):  # steps within the epochs 0 and 1
         rest = losses(run(tmp_path, *command, f"--resume={saved}/step={step}.ckpt"))
         begun = step // steps
         assert set(rest) == set(range(begun, 3))
-        assert rest[begun] != whole[begun]  # of the steps after the checkpoint
+        assert rest[begun] != whole[begun]  # of the steps after the checkpoint only
         assert [rest[i] for i in range(begun + 1, 3)] == [
             whole[i] for i in range(begun + 1, 3)]
 
@@ -118,7 +118,8 @@ if __name__ == "__main__":
     ours, theirs = told(forebay.DataLoader), told(DataLoader)
     print("equal:", ours == theirs, len(ours[0]), sum(ours[1], []))
 """)
-    # A sanity check, two epochs, validate and test; batches of two loaders each.
+    # There are a sanity check, two epochs, a validation and a test. The batches come
+    # from two loaders each.
     predicted = [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9],
                  [0, 1, 2], [3, 4, 5], [6, 7, 8], [9]]
     batches = 4 + 4 * len(predicted)
@@ -132,7 +133,7 @@ def test_accelerate_goes_on_from_its_state(daemon, photos, tmp_path, launch):
     command = (*launch, "accelerate_train.py", photos, "--batch-size=4",
                "--epochs=3", "--accumulate=5")
     said = run(tmp_path, *command)
-    # The last batch of an epoch ends the accumulation.
+    # The last batch of an epoch ends an accumulation of gradients.
     assert re.findall(r"(\d+) steps", said) == [str(-(-steps // 5))] * 3
     saved = tmp_path / "state"
     run(tmp_path, *command, f"--save={saved}", f"--save-after={steps + 5}")
@@ -185,24 +186,24 @@ def test_trainer_goes_on_from_its_checkpoints(daemon, photos, tmp_path, launch):
                "--epochs=2", f"--output={output}", "--save-steps=4",
                f"--validation={photos}")
     steps = 12 if not launch else 6
-    # Transformers 5 prints the numbers of training as texts.
+    # Transformers 5 prints the figures of training as texts.
     last = re.compile(r"'loss': '?(\d\.\d+)'?, 'grad_norm': '?(\d+\.\d+)[^}]*"
                       r"'epoch': '?2\b")
     measured = re.compile(r"'eval_loss': '?(\d\.\d+)")
     said = run(tmp_path, *command)
-    for step in (4, steps):  # in an epoch; the second is where the last begins
+    for step in (4, steps):  # in mid-epoch, and at the begin of the last epoch
         if step % 4:
             continue
         rest = run(tmp_path, *command, f"--resume={output}/checkpoint-{step}")
         assert "holds no position" not in rest
         assert last.findall(rest) == last.findall(said) != []
-        # The ranks print the same number in turns of their own, one also rounded.
+        # The ranks print the same number at different times, and one of them rounds it.
         assert sorted(measured.findall(rest)) == sorted(measured.findall(said)) != []
 
 
 @pytest.mark.parametrize("launch", [(), LAUNCH], ids=["one process", "two"])
 def test_trainer_measures_as_its_own_loader_does(daemon, photos, tmp_path, launch):
-    """47 images do not divide among two processes."""
+    """47 images cannot be divided evenly between two processes."""
     said = script(tmp_path, f"""
 import sys
 sys.path.insert(0, {str(EXAMPLES)!r})
@@ -236,7 +237,7 @@ if __name__ == "__main__":
 
 
 def test_a_trainer_goes_on_in_the_epoch_that_it_was_in(daemon, tmp_path):
-    """A resumed run logs the epochs of one without a break."""
+    """A resumed run logs the same epochs as a run without a break."""
     script(tmp_path, f"""
 import json, os, torch, transformers, forebay.huggingface
 class Numbers(torch.utils.data.Dataset):
@@ -295,7 +296,8 @@ if __name__ == "__main__":
 
 
 def test_trainers_share_what_a_collator_makes(daemon, photos, tmp_path):
-    """Equal runs find each other: nothing that a Trainer passes on lacks a digest."""
+    """Equal runs find each other, because a digest can be computed of everything that a
+    Trainer passes on."""
     said = script(tmp_path, f"""
 import sys
 sys.path.insert(0, {str(EXAMPLES)!r})
@@ -315,7 +317,7 @@ if __name__ == "__main__":
     assert "shared with no other" not in said
 
 
-# The last lines of a worker come late, or never, on a busy machine.
+# On a busy machine, the last lines of a worker come late or never.
 @pytest.mark.alone
 def test_ray_train_starts_again_where_it_was(daemon, photos, tmp_path):
     command = ("ray_train.py", photos, "--batch-size=4", "--epochs=3",
@@ -329,7 +331,7 @@ def test_ray_train_starts_again_where_it_was(daemon, photos, tmp_path):
 
 
 def test_ranks_of_ray_train_without_torch_distributed(daemon, photos, tmp_path):
-    """Each rank writes a file: a worker's last lines may come late, or never."""
+    """Each rank writes a file, because a worker's last lines may come late or never."""
     script(tmp_path, f"""
 import pathlib, ray.train.torch
 # Older Ray and today's have the trainer that starts no torch.distributed in
@@ -369,7 +371,7 @@ print(isinstance(loader, stateful.Stateful))
 
 
 def test_torchdata_may_be_imported_behind_install(daemon, tmp_path):
-    """Its own loader derives from a subscript of torch's class."""
+    """torchdata's loader derives from a subscript of torch's class."""
     said = script(tmp_path, """
 import torch, forebay
 forebay.torch.install()

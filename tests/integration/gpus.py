@@ -1,4 +1,4 @@
-"""Hosts whose GPUs are none (tests/device/fake_libcuda)."""
+"""Hosts whose GPUs are simulated (tests/device/fake_libcuda)."""
 
 import collections
 import contextlib
@@ -15,7 +15,7 @@ from daemons import ROOT, serving
 
 PLUGIN = os.environ.get("FOREBAY_CUDA_PLUGIN", "")
 FAKE = os.environ.get("FOREBAY_FAKE_LIBCUDA", "")
-# The beginning of the code of a trainer with torch, and of one without.
+# The first lines of the code of trainers: one with torch, and one without.
 TORCH = """
 import json, sys, torch, torch_stand_in
 torch_stand_in.install()
@@ -31,40 +31,41 @@ from forebay import transforms as T
 
 
 def missing():
-    """Why there are none; "" if there are."""
+    """Returns why there can be no such GPUs, or "" if there can be."""
     if os.path.exists(PLUGIN) and os.path.exists(FAKE):
         return ""
     return "the GPU plug-in is built only where CUDA's toolkit is"
 
 
 class Host:
-    """A host with GPUs: daemons and trainers that run on it.
+    """A host with GPUs, on which daemons and trainers run.
 
     Attributes:
-      gpus: list of dicts, what the driver's script says of each.
-      log: pathlib.Path, where each copy and each kernel adds a line.
+      gpus: list of dicts, one for each GPU in the driver's script.
+      log: pathlib.Path of a file to which each copy and kernel adds a line.
     """
 
     def __init__(self, folder, count=1, **says):
         """
         Args:
-          folder: of files.
-          count: GPUs.
-          says: more of the driver's script (tests/device/fake_libcuda/script.h).
+          folder: folder for the host's files.
+          count: number of GPUs.
+          says: further fields of the driver's script
+            (tests/device/fake_libcuda/script.h).
         """
         self._folder = folder
         self.log = folder / "gpu.log"
-        # The memory of a GPU is found by its UUID: each host has its own.
+        # A GPU's memory is found by its UUID, so each host needs its own UUIDs.
         suffix = hashlib.sha256(bytes(folder)).hexdigest()[:12]
         self.gpus = [{"uuid": f"{number:08x}-0000-0000-0000-{suffix}",
                       "name": f"Fake {number}"} for number in range(count)]
         self._says = {"gpus": self.gpus, "log": str(self.log), **says}
 
     def environment(self, name="gpus", **says):
-        """The variables by which a process finds the driver and the plug-in.
+        """Returns the variables by which a process finds the driver and the plug-in.
 
         Args:
-          says: more of the script, for this process alone.
+          says: further fields of the script, for this process alone.
         """
         path = self._folder / f"{name}.json"
         path.write_text(json.dumps({**self._says, **says}))
@@ -73,13 +74,13 @@ class Host:
                 "FOREBAY_CUDA_PLUGIN": PLUGIN}
 
     def copies(self):
-        """How many copies to each GPU there were, by its UUID."""
+        """Returns how many copies to each GPU were made, by the GPU's UUID."""
         lines = self.log.read_text().splitlines() if self.log.exists() else []
         return collections.Counter(uuid for _, what, uuid, _ in map(
             str.split, lines) if what == "copy")
 
     def free_bytes(self, ordinal=0):
-        """The memory of a GPU that no process has."""
+        """Returns the bytes of a GPU's memory that no process has."""
         env = dict(os.environ, **self.environment("looker"),
                    PYTHONPATH=str(ROOT / "tests" / "device"))
         return int(subprocess.run(
@@ -89,11 +90,11 @@ class Host:
 
     @contextlib.contextmanager
     def serving(self, *arguments, config="", **says):
-        """A running daemon.
+        """Runs a daemon.
 
         Args:
-          config: what follows in the table [cuda] of its configuration.
-          says: more of the script, for the daemon alone.
+          config: the end of the configuration, after some lines of its table [cuda].
+          says: further fields of the script, for the daemon alone.
         """
         path = self._folder / "forebayd.toml"
         path.write_text(f'[cuda]\nplugin = "{PLUGIN}"\n{config}\n')
@@ -110,7 +111,7 @@ class Host:
         Args:
           arguments: the code's sys.argv[1:].
           imports: TORCH or DLPACK.
-          says: more of the script, for this trainer alone.
+          says: further fields of the script, for this trainer alone.
         """
         name = f"trainer{len(list(self._folder.glob('trainer*')))}"
         env = dict(os.environ, **self.environment(name, **says),
@@ -122,28 +123,28 @@ class Host:
             stderr=subprocess.PIPE)
 
     def run(self, code, *arguments, **how):
-        """Runs a trainer to its end; returns its last line, parsed.
+        """Runs a trainer to its end, and returns its last line, parsed.
 
         Args:
-          how: as for start.
+          how: further arguments of `start`.
         """
         return result_of(self.start(code, *arguments, **how))
 
 
 def result_of(trainer, line=None):
-    """The last line that a trainer printed, parsed, once it has ended well.
+    """Waits for a trainer's successful end, and returns its last line, parsed.
 
     Args:
-      line: bytes that it waits for, if any.
+      line: bytes to send to the trainer first, if any.
     """
     out, error = trainer.communicate(line, timeout=300)
     assert trainer.returncode == 0, error.decode()
     return json.loads(out.decode().splitlines()[-1])
 
 
-# Opens a loader, starts an epoch and reads it, each after a line but the first.
-# Prints a digest of each
-# batch's bytes, and how many samples were decoded for it.
+# Opens a loader, starts an epoch and reads it. All but the first step wait for a line
+# of input. Prints a digest of each batch's bytes, and how many samples were decoded for
+# the epoch.
 READ = """
 import hashlib
 uri, device = sys.argv[1:]
@@ -166,7 +167,7 @@ SAMPLES, BATCHES = 48, 7
 
 
 def step(trainers, line):
-    """Waits until trainers that run READ have printed a line; lets them go on."""
+    """Waits until trainers that run READ have printed a line, and lets them go on."""
     for trainer in trainers:
         said = trainer.stdout.readline().decode()
         assert said == line + "\n", trainer.stderr.read().decode()
@@ -176,7 +177,7 @@ def step(trainers, line):
 
 
 def read_together(trainers):
-    """The output of trainers that run READ, all from the same moment on."""
+    """Lets trainers that run READ read at the same time, and returns their output."""
     step(trainers, "open")
     step(trainers, "begun")
     return [result_of(trainer) for trainer in trainers]

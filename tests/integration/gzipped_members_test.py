@@ -1,4 +1,5 @@
-"""Members of shards that gzip has compressed are what webdataset makes of them."""
+"""Members of shards that gzip has compressed are delivered as webdataset delivers
+them."""
 
 import gzip
 import io
@@ -53,7 +54,8 @@ SAMPLES = 60
 
 
 def members():
-    """Members of all sizes; some are compressed, and some names are in capitals."""
+    """Returns members of all sizes. Some are compressed, and some have names in
+    capitals."""
     for number in range(SAMPLES):
         make = noise if number % 2 else prose
         content = make(number, number * number * 100)

@@ -1,5 +1,5 @@
-"""HDF5 files whose rows are gathered: those of several large datasets, and those that
-chunks all over the file have parts of. What h5py reads is what a trainer gets."""
+"""HDF5 files whose rows are gathered from pieces: rows of several large datasets, and
+rows whose parts lie in chunks all over the file. A trainer gets what h5py reads."""
 
 import zlib
 
@@ -28,7 +28,7 @@ def noise(chance, shape, kind):
 
 
 def write_large(path, rows=24, libver="earliest"):
-    """Images, depth maps and masks, each in another layout, and small labels."""
+    """Writes images, depth maps and masks, each in another layout, and small labels."""
     chance = numpy.random.default_rng(1)
     with h5py.File(path, "w", libver=libver) as file:
         file.create_dataset("images", data=noise(chance, (rows, 96, 80, 3), "u1"),
@@ -115,8 +115,8 @@ def test_a_group_for_each_sample_with_large_datasets(shared_daemon, tmp_path):
 
 
 def write_apart(path, **options):
-    """Each row has parts in twelve chunks that lie far apart: channels are written one
-    after the other."""
+    """Writes rows that each have parts in twelve chunks. The chunks lie far apart,
+    because the channels are written one after the other."""
     images = noise(numpy.random.default_rng(4), (33, 112, 112, 3), "u1")
     with h5py.File(path, "w") as file:
         made = file.create_dataset("images", images.shape, "u1", fillvalue=9,
@@ -135,8 +135,8 @@ def test_chunks_that_lie_far_apart(daemon, tmp_path, options):
     for shuffle in (True, False, "block"):
         with open_records(path, fields=("images",), shuffle=shuffle) as loader:
             check(epoch(loader), ("images",), [path])
-    # Chunks that rows share are read once, and of those without filters no more
-    # than the row.
+    # Chunks with filters are read once for all rows that share them. Of chunks without
+    # filters, no more than the row's part is read.
     assert read_bytes(daemon) - before < 40 * row * 1.6
 
 
@@ -150,7 +150,7 @@ def test_two_jobs_gather_each_row_once(daemon, tmp_path, monkeypatch):
     with open_records(path, fields=LARGE, shuffle=True, seed=2) as loader:
         check(epoch(loader), LARGE, [path])
     assert read_bytes(daemon) == before
-    # Other fields are other bytes.
+    # A row of other fields consists of other bytes.
     with open_records(path, fields=("depths", "masks"), shuffle=True) as loader:
         check(epoch(loader), ("depths", "masks"), [path])
 
@@ -191,7 +191,8 @@ def test_random_shapes_are_those_of_h5py(shared_daemon, tmp_path, seed):
             rank = int(chance.integers(1, 4))
             most = [400, 60, 20][rank - 1]
             inner = [int(extent) for extent in chance.integers(1, most, rank)]
-            inner[0] += 20_000 // int(numpy.prod(inner))  # not so small as to be kept
+            # A smaller row would be stored in the index.
+            inner[0] += 20_000 // int(numpy.prod(inner))
             shape = (rows, *inner)
             kind = str(chance.choice(["u1", "i2", "f4", ">f4", "f8"]))
             options = {}
@@ -205,7 +206,8 @@ def test_random_shapes_are_those_of_h5py(shared_daemon, tmp_path, seed):
                                            None if chance.random() < 0.5 else inner[-1])
             name = f"field {number}"
             made = file.create_dataset(name, shape, kind, **options)
-            for _ in range(int(chance.integers(1, 5))):  # not all of it
+            # Leaves some parts of the dataset unwritten.
+            for _ in range(int(chance.integers(1, 5))):
                 begin = int(chance.integers(rows))
                 cut = int(chance.integers(inner[-1]))
                 some = made[begin:, ..., cut:].shape
@@ -224,7 +226,8 @@ def test_random_shapes_are_those_of_h5py(shared_daemon, tmp_path, seed):
 
 
 def write_packed(path, chunks):
-    """Rows of a megabyte in each of some chunks, which are unpacked to 100 MB each."""
+    """Writes rows of a megabyte into each of `chunks` chunks, which decompress to 100
+    MB each."""
     packed = zlib.compress(bytes(100 * 1000 * 1000), 9)
     with h5py.File(path, "w") as file:
         made = file.create_dataset("x", (100, 1000, 1000 * chunks), "u1",
@@ -253,7 +256,8 @@ def test_chunks_that_no_scratch_is_large_enough_for(tmp_path):
 
 
 def test_chunks_that_lie_on_one_another(shared_daemon, tmp_path):
-    """All chunks of a file in the same place: rows are wrong, and nothing else is."""
+    """All chunks of a file are at the same place. The rows are then wrong, but nothing
+    else happens."""
     path = write_apart(tmp_path / "a.h5")
     with h5py.File(path) as file:
         places = [file["images"].id.get_chunk_info(number).byte_offset
@@ -272,7 +276,7 @@ def test_chunks_that_lie_on_one_another(shared_daemon, tmp_path):
 
 @pytest.mark.parametrize("shape", [0, 1 << 31, 1 << 63])
 def test_shapes_that_are_none(shared_daemon, tmp_path, shape):
-    """The width of the dataset, and of its chunks, is another number."""
+    """The file's width of the dataset, and of its chunks, is overwritten."""
     path = tmp_path / "a.h5"
     with h5py.File(path, "w", libver="earliest") as file:
         file.create_dataset("x", (6, 20_011), "u1", chunks=(2, 5003))

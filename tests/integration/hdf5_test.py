@@ -1,5 +1,5 @@
-"""Datasets of HDF5 files, from the files to a trainer's batches: what h5py reads is
-what a trainer gets."""
+"""Datasets of HDF5 files, from the files to a trainer's batches. A trainer gets what
+h5py reads."""
 
 import io
 
@@ -29,7 +29,7 @@ def jpeg(number):
 
 
 def write(path, rows=ROWS, libver="earliest", first=0, **options):
-    """A file with datasets of most kinds."""
+    """Writes a file with datasets of most kinds."""
     with h5py.File(path, "w", libver=libver) as file:
         file.create_dataset(
             "images", data=CHANCE.randint(0, 255, (rows, 12, 10, 3)).astype("uint8"),
@@ -55,7 +55,7 @@ def write_photos(path, rows=ROWS, libver="earliest"):
 
 
 def read(paths, name):
-    """The rows of a dataset, or of a member of it, as h5py has them."""
+    """Returns the rows of a dataset, or of a member of it, as h5py reads them."""
     found = []
     for path in paths:
         with h5py.File(path) as file:
@@ -133,7 +133,7 @@ def test_pixels_can_be_images(shared_daemon, tmp_path):
 
 
 def test_images_that_are_kept_decoded_are_their_rows_own(daemon, tmp_path):
-    """The rows of a chunk lie in the same bytes of the file."""
+    """All rows of a chunk have the same range of bytes in the file."""
     images = CHANCE.randint(0, 255, (12, 20, 15, 3)).astype("uint8")
     images = images.repeat(10, 1).repeat(10, 2)
     with h5py.File(tmp_path / "a.h5", "w") as file:
@@ -206,7 +206,7 @@ def test_a_group_for_each_sample(shared_daemon, tmp_path, libver):
 
 @pytest.mark.parametrize("libver", ["earliest", "latest"])
 def test_rows_in_pieces(shared_daemon, tmp_path, libver):
-    """Chunks as h5py has them of its own accord."""
+    """Chunks of the sizes that h5py chooses itself."""
     path = tmp_path / "a.h5"
     images = CHANCE.randint(0, 99, (60, 128, 96, 3)).astype("uint8")
     with h5py.File(path, "w", libver=libver) as file:
@@ -241,7 +241,7 @@ def test_two_jobs_read_each_row_once(daemon, tmp_path, monkeypatch):
 
 
 def test_an_index_is_used_again(daemon, tmp_path):
-    """A daemon that finds the index reads nothing but rows."""
+    """A daemon that finds the index reads only rows."""
     path = write_photos(tmp_path / "a.h5", rows=200)
     with open_records(path, fields={"photos": "bytes"}) as loader:
         found = epoch(loader)
@@ -271,7 +271,8 @@ def test_files_in_a_bucket(fake_gcs, tmp_path, libver):
 
 
 def test_rows_that_were_never_written_keep_images_of_their_own(shared_daemon, tmp_path):
-    """Nothing but the images is read, which are small enough for the index."""
+    """Only the images are read. They are so small that the index tells where they
+    lie."""
     path = tmp_path / "a.h5"
     with h5py.File(path, "w") as file:
         series = file.create_dataset("series", (24, 9000), "float32", chunks=(1, 9000))

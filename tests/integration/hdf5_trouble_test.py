@@ -112,7 +112,7 @@ def test_one_row(tmp_path):
 
 
 def test_a_file_that_says_it_is_enormous(tmp_path):
-    """Rows that were never written, of a terabyte each, or too many of them."""
+    """Rows that were never written: some have a terabyte each, others are too many."""
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("x", (3, 1 << 40), "u1", chunks=(1, 1 << 20))
     refusal(forebay.ResourceExhausted, tmp_path / "a.h5", batch_size=1)
@@ -122,7 +122,7 @@ def test_a_file_that_says_it_is_enormous(tmp_path):
 
 
 def test_references_of_another_size(tmp_path):
-    """A kilobyte, of which millions of references would lie in no row."""
+    """A file of a kilobyte claims millions of references, which would lie in no row."""
     path = tmp_path / "a.h5"
     with h5py.File(path, "w", libver="earliest") as file:
         file.create_dataset("names", (6_000_000,), h5py.string_dtype())

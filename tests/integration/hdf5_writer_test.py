@@ -1,4 +1,4 @@
-"""HDF5 files that another process has open, or was writing when it ended."""
+"""HDF5 files that another process has open, or whose writer has ended in the middle."""
 
 import contextlib
 import os
@@ -26,7 +26,7 @@ SWMR = (
     "is marked as open for SWMR writing, during which it cannot be read here: close "
     "the file in its writer, or, if its writer ended without closing it, run "
     "`h5clear -s` on it")
-# Writes half of the rows, and the others when its input ends.
+# Writes half of the rows, and the other half when standard input ends.
 WRITER = """
 import sys, h5py
 path, libver, swmr = sys.argv[1:]
@@ -44,7 +44,7 @@ with h5py.File(path, "w", libver=libver) as file:
 
 @contextlib.contextmanager
 def writing(path, libver, swmr=False, locking="TRUE"):
-    """A process that has written half of a file."""
+    """Runs a process that has written half of a file."""
     process = subprocess.Popen(
         [sys.executable, "-c", WRITER, str(path), libver, "swmr" if swmr else ""],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

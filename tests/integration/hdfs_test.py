@@ -1,4 +1,4 @@
-"""Datasets in HDFS: a real daemon, and a cluster of the tests' own, which fsspec's
+"""Datasets in HDFS: a real daemon, and the fake cluster of the tests, which fsspec's
 client of WebHDFS fills."""
 
 import base64
@@ -19,7 +19,7 @@ from forebay import transforms as T
 from trouble import CROP
 
 ODD = ["a b", "\u00fc", "+", "%2B", "&=", "~-_.!*()", "...", "\u65e5\u672c"]
-# Writes files by fsspec, and tells how it sees them.
+# Writes files by fsspec, and prints fsspec's view of them.
 FILL = """
 import base64, json, sys
 import fsspec
@@ -44,7 +44,7 @@ def cluster():
 
 @pytest.fixture
 def serve(tmp_path, monkeypatch):
-    """Starts daemons with these settings of HDFS."""
+    """A function that starts daemons with the given settings of HDFS."""
     monkeypatch.delenv("HADOOP_TOKEN", raising=False)
     monkeypatch.setenv("HADOOP_USER_NAME", "reader")
 
@@ -79,7 +79,7 @@ def open_loader(dataset, **arguments):
 
 
 def epoch(loader):
-    """Sample ids, labels and images, in the order in which they came."""
+    """Returns sample ids, labels and images, in the order in which they came."""
     ids, labels, images = [], [], []
     for batch in loader:
         ids.extend(int(i) for i in batch.sample_ids)
@@ -204,17 +204,17 @@ def test_a_file_that_is_replaced_is_an_error(daemon, cluster, photos):
         iterator = iter(loader)
         next(iterator)
         last = sorted(contents)[-1]
-        cluster.put(f"/changing/{last}", contents[last])  # the same bytes
+        cluster.put(f"/changing/{last}", contents[last])  # the bytes are the same
         with pytest.raises(forebay.ForebayError, match="was replaced or "):
             for _ in iterator:
                 pass
-    # The daemon lists the folder anew after such an error.
+    # After such an error, the daemon lists the folder anew.
     with open_loader(uri) as loader:
         assert len(epoch(loader)[0]) == len(contents)
 
 
 def test_without_numbers_checksums_tell_files_apart(daemon, cluster, photos):
-    cluster.numbers = False  # and all files have one time
+    cluster.numbers = False  # and all files get the same modification time
     contents = contents_of(photos)
     fill(cluster, "/changing", contents)
     uri = f"webhdfs://{cluster.authority}/changing"

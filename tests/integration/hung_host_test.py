@@ -1,4 +1,4 @@
-"""The host that hangs, stalls or dies on demand, which other tests use."""
+"""Tests of the host that hangs, stalls or dies on demand, which other tests use."""
 
 import http.server
 import socket
@@ -37,7 +37,7 @@ def host():
 
 
 class Reading(threading.Thread):
-    """A request; `content` is what came of the answer's body so far."""
+    """A thread that makes a request; `content` is the answer's body so far."""
 
     def __init__(self, url):
         super().__init__()
@@ -89,7 +89,7 @@ def test_a_dead_host_refuses_until_it_is_back(host):
         host.die()
         with pytest.raises(OSError):
             read(host.url)
-        # The old connection was reset, or ended.
+        # The old connection was either reset or ended.
         old.settimeout(PATIENCE)
         try:
             assert old.recv(1) == b""

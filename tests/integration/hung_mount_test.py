@@ -1,5 +1,5 @@
-"""The mount that hangs on demand, which other tests use: its callers wait, and
-nothing of it outlives its end."""
+"""Tests of the mount that hangs on demand, which other tests use. Its callers wait, and
+everything of the mount ends with it."""
 
 import contextlib
 import os
@@ -55,13 +55,13 @@ def reader(path):
 
 
 def state_of(pid):
-    """The state of a process, such as "D"."""
+    """Returns the state of a process, such as "D"."""
     status = pathlib.Path(f"/proc/{pid}/stat").read_text()
     return status.rpartition(")")[2].split()[0]
 
 
 def is_killed(process):
-    """Whether a SIGKILL is pending for all of a process."""
+    """Returns whether a SIGKILL is pending for all threads of a process."""
     status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
     pending = next(line for line in status.splitlines()
                    if line.startswith("ShdPnd"))
@@ -157,7 +157,7 @@ def test_many_wait_at_once(source):
         mount.stop("read")
         files = [os.open(mount.path / "inner" / "long", os.O_RDONLY)
                  for _ in range(100)]
-        # Each thread reads pages of its own.
+        # Each thread reads different pages.
         reading = [threading.Thread(target=os.pread, args=(file, 1, number << 12))
                    for number, file in enumerate(files)]
         for thread in reading:

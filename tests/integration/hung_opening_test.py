@@ -1,5 +1,5 @@
-"""Openings and fetches that hang, with a file system or a web server, concern
-nobody else; they are shown, and can be interrupted."""
+"""Openings and fetches that hang, at a file system or a web server, affect nobody else.
+The daemon shows them, and they can be interrupted."""
 
 import contextlib
 import io
@@ -18,7 +18,7 @@ from raw_session import RawSession, loader_spec, messages, text
 from trouble import (FOREBAYCTL, PATIENCE, contents, ctl, expect_line,
                      memory_used, open_loader, trainer, until)
 
-# More than the daemon has threads for one source, and once had for all.
+# More than the daemon has threads for one source.
 HUNG = 64
 OPEN_LOADER = """
 print("opening", flush=True)
@@ -38,7 +38,7 @@ except KeyboardInterrupt:
 
 @pytest.fixture
 def silent_server():
-    """The URL of a web server that accepts connections and answers nothing."""
+    """The URL of a web server that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
@@ -64,7 +64,7 @@ def archive(photos, tmp_path):
 
 
 def spec_of(url):
-    """The spec of a tar file on a web server."""
+    """Returns the spec of a tar file on a web server."""
     spec = loader_spec(url)
     spec.dataset.webdataset.files.append(b"train.tar")
     spec.dataset.webdataset.fields.append(b"jpg")
@@ -72,13 +72,13 @@ def spec_of(url):
 
 
 def pending(daemon):
-    """The requests that are shown as not answered."""
+    """Returns the requests that the daemon shows as not answered."""
     return ctl(daemon, "status").get("pending", [])
 
 
 @contextlib.contextmanager
 def raw_sessions(daemon, count):
-    """Sessions that have greeted."""
+    """Opens sessions that have sent their greetings."""
     with contextlib.ExitStack() as opened:
         yield [opened.enter_context(
             RawSession(daemon.runtime_dir / "session.sock")).greet()
@@ -87,7 +87,8 @@ def raw_sessions(daemon, count):
 
 @contextlib.contextmanager
 def asked(daemon, spec, folder=None, count=HUNG):
-    """Opens `count` sessions, each of which has asked for a loader that hangs."""
+    """Opens `count` sessions, each of which has requested a loader whose opening
+    hangs."""
     with raw_sessions(daemon, count) as sessions, contextlib.ExitStack() as files:
         for session in sessions:
             roots = []
@@ -115,7 +116,7 @@ def check_others(photos, archive):
 
 
 def said(daemon, *arguments):
-    """Returns the text that forebayctl prints for people."""
+    """Returns what forebayctl prints for people."""
     return subprocess.run(
         [FOREBAYCTL, "--runtime-dir", str(daemon.runtime_dir), *arguments],
         stdout=subprocess.PIPE, timeout=PATIENCE).stdout.decode()
@@ -184,7 +185,7 @@ def test_what_hangs_is_shown(daemon, silent_server, mount, tmp_path):
 
 @contextlib.contextmanager
 def asked_too(daemon, spec, folder):
-    """Opens another session, which asks for a loader."""
+    """Opens another session, and requests a loader in it."""
     with raw_sessions(daemon, 1) as (session,):
         before = len(pending(daemon))
         root = os.open(folder, os.O_RDONLY)
@@ -202,7 +203,7 @@ def test_an_interrupt_ends_the_wait(daemon, silent_server, hung_mount, archive,
                                     script, what):
     mount = hung_mount(archive.parent)
     place = silent_server if what == "host" else mount.path
-    # A client looks for the folder alone.
+    # A client itself only looks up the folder.
     mount.stop("open", "read")
     with trainer(script, f"{place}/{archive.name}") as process:
         expect_line(process, "opening")
@@ -212,7 +213,7 @@ def test_an_interrupt_ends_the_wait(daemon, silent_server, hung_mount, archive,
         process.send_signal(signal.SIGINT)
         expect_line(process, "interrupted")
         assert process.wait(PATIENCE) == 0
-        # Nothing is kept, although the thread that waits still hangs.
+        # Nothing of the session stays, although the thread that waits still hangs.
         until(lambda: ctl(daemon, "status")["sessions"] == 0,
               "the session ends")
         assert ctl(daemon, "jobs").get("jobs", []) == []
@@ -232,7 +233,7 @@ def test_a_hang_up_frees_what_the_client_had(daemon, mount, photos):
         assert memory_used(daemon) > before + MIB
     until(lambda: ctl(daemon, "status")["sessions"] == 0, "the session ends")
     assert ctl(daemon, "jobs").get("jobs", []) == []
-    # The scan that hangs keeps what it has found.
+    # The hanging scan holds only what it has found.
     until(lambda: memory_used(daemon) < before + MIB, "memory is given back")
     assert mount.held() > 0
     mount.go()
@@ -258,7 +259,7 @@ def test_a_daemon_with_a_hung_request_makes_way(daemon, mount, photos):
             images, ids = contents([first, *iterator])
             assert ids == expected[1]
             assert (images == expected[0]).all()
-            # The thread hangs all this time, and with it the process.
+            # All this time the thread hangs, and so the process stays.
             assert old.poll() is None
             assert "requests of trainers" in daemon.log()
         mount.go()
@@ -283,6 +284,6 @@ def test_a_daemon_with_hung_reads_makes_way(daemon, mount, photos):
 
 
 def make_way(daemon, old):
-    """Waits until a daemon that cannot end says so."""
+    """Waits until a daemon that cannot end makes way for the next one."""
     until(lambda: "leaves without waiting for" in daemon.log() or
           old.poll() is not None, "it leaves", daemon.log)

@@ -1,6 +1,6 @@
-"""Web servers that hang, stall or are down, and a bucket that hangs: jobs that read
-elsewhere go on meanwhile, and what is opened there fails with an error that names
-the host."""
+"""Web servers that hang, stall or are down, and a bucket that hangs. Jobs that read
+from other sources go on meanwhile. What is opened at the bad server fails with an error
+that names the host."""
 
 import concurrent.futures
 import csv
@@ -16,16 +16,17 @@ from hung_host import HungHost
 from trouble import PATIENCE, open_loader, until
 from web_server import WebServer
 
-# Enough copies for reads of all to take every request that the daemon makes at once.
+# Enough copies that reads of all need more requests than the daemon makes at once.
 COPIES = 16
 SAMPLES = 48 * COPIES
-# Requests at once before the daemon has found out how many are best.
+# Number of concurrent requests before the daemon has found out how many are best.
 FIRST_REQUESTS = 16
 
 
 @pytest.fixture(scope="module")
 def files(photos):
-    """Photographs, each under several names, and a manifest of them, by names."""
+    """Returns photographs, each under several names, and a manifest of them: bytes by
+    name."""
     table = io.StringIO()
     rows = csv.writer(table)
     rows.writerow(["path", "kind"])
@@ -40,20 +41,21 @@ def files(photos):
 
 @pytest.fixture(scope="module")
 def web(files):
-    """A web server of these files."""
+    """A web server that serves `files`."""
     with WebServer(files) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def buckets(fake_gcs, files):
-    """Two buckets of these files, "sick" and "well"."""
+    """Two buckets that contain `files`, "sick" and "well"."""
     for bucket in ("sick", "well"):
         fake_gcs.fill(bucket, files)
 
 
 class Cloud(FaultProxy):
-    """Cloud Storage of which one bucket hangs: reads of "sick" wait for `go`."""
+    """A server of Cloud Storage that has one hanging bucket: reads of "sick" wait for
+    `go`."""
 
     def __init__(self, upstream):
         self.go = threading.Event()
@@ -95,13 +97,13 @@ def daemon(tmp_path, cloud, monkeypatch):
 
 @pytest.fixture
 def sick(web):
-    """The same server at another address, which hangs on demand."""
+    """A relay to the same server at another address, which hangs on demand."""
     with HungHost(web.url, "127.0.0.2") as host:
         yield host
 
 
 class Job(threading.Thread):
-    """A job that reads an epoch."""
+    """A thread that reads an epoch as a job."""
 
     def __init__(self, name, dataset, monkeypatch):
         super().__init__()
@@ -134,7 +136,7 @@ def test_a_host_that_does_not_answer_holds_up_no_other(
     held.start()
     if fault != "die":
         sick.await_held(FIRST_REQUESTS)
-    # This loader is opened while the first hangs.
+    # This loader is opened while the first one hangs.
     other = Job("other", on_web(web.url), monkeypatch)
     other.start()
     other.finish()

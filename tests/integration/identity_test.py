@@ -1,4 +1,4 @@
-"""The same seed gives the same bytes, whatever the CPU can do."""
+"""The same seed gives the same bytes, whatever instructions the CPU has."""
 
 import hashlib
 import pathlib
@@ -19,7 +19,7 @@ GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden" / "decode"
 WIDTHS = (["sve2_128", "sve_256", "sve2", "sve", "neon", "none"]
           if platform.machine() == "aarch64" else
           ["avx3_dl", "avx3", "avx2", "sse4", "ssse3", "none"])
-# Older CPUs, as libjpeg-turbo and the C library see them.
+# Variables that make libjpeg-turbo and the C library treat the CPU as an older one.
 OLDER = [("JSIMD_FORCEAVX2", "1"), ("JSIMD_FORCESSE2", "1"),
          ("JSIMD_FORCENONE", "1"),
          ("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA,-ERMS")]
@@ -85,7 +85,7 @@ def _digests(images):
 
 
 def _through(folder, images, cpu):
-    """Runs a daemon with this [cpu] table. Returns (the SIMD target, the
+    """Runs a daemon with the table [cpu] of `cpu`. Returns (the SIMD target, the
     digests)."""
     config = folder / "forebayd.toml"
     config.write_text("[cpu]\n" + cpu)

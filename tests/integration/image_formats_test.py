@@ -1,5 +1,5 @@
-"""Images of every format that is read are as Pillow has them, from folders, tar
-shards and manifests."""
+"""Images of every supported format have Pillow's pixels, from folders, tar shards and
+manifests."""
 
 import pathlib
 import shutil
@@ -39,7 +39,7 @@ def test_in_a_folder(tmp_path):
     for path in golden(EVERY):
         shutil.copy(path, tmp_path / "data" / "all")
     dataset = forebay.Dataset(tmp_path / "data", autostart=False)
-    # A folder's GIFs are not images, as in ImageFolder.
+    # In a folder, GIFs are not images, as in ImageFolder.
     expect_pillows_pixels(dataset, golden(IN_FOLDERS))
 
 
@@ -78,7 +78,7 @@ def test_what_is_not_read_is_named(tmp_path):
 
 @pytest.mark.usefixtures("shared_daemon")
 def test_avif_is_as_pillow_has_it(tmp_path):
-    # Debian's Pillow has no AVIF: what another sees is kept in PNGs.
+    # Debian's Pillow cannot read AVIF. PNGs hold what another Pillow has read.
     listed = (GOLDEN / "avif.txt").read_text().split()
     with tarfile.open(tmp_path / "all.tar", "w") as tar:
         for number, name in enumerate(listed):

@@ -1,4 +1,5 @@
-"""forebay.inspect and links out of the dataset, as Hugging Face's snapshots have."""
+"""forebay.inspect on links that lead out of the dataset, as in Hugging Face's
+snapshots."""
 
 import json
 import os
@@ -47,7 +48,7 @@ def manifest(snapshot, blobs, photos):
 @pytest.fixture(params=[class_folders, shards, manifest],
                 ids=lambda make: make.__name__)
 def linked(request, tmp_path, photos):
-    """A dataset of links: (uri, format, samples, the folder that they lead to)."""
+    """A dataset of links: (uri, format, samples, the folder to which they lead)."""
     blobs = tmp_path / "blobs"
     blobs.mkdir()
     return (*request.param(tmp_path / "snapshots" / "3f2a", blobs, photos), blobs)
@@ -65,7 +66,7 @@ def test_links_may_lead_to_extra_roots(linked, tmp_path):
     assert all(f'extra_roots=["{blobs}"]' in other["code"]
                for other in found.alternatives)
     names = {}
-    exec(found.code, names)  # as it is
+    exec(found.code, names)  # runs the code unchanged
     with names["loader"] as loader:
         assert len(next(iter(loader)).sample_ids) == 32
     found.save(tmp_path / "sheet.png")

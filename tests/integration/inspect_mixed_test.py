@@ -1,5 +1,5 @@
-"""Folders with files of two kinds: what forebay.inspect describes, its code and what
-the loader reads are the same. Each kind has a number of samples of its own."""
+"""Folders with files of two kinds. What forebay.inspect describes, its code and what
+the loader reads agree. Each kind has a different number of samples."""
 
 import io
 import itertools
@@ -121,8 +121,8 @@ def table(folder):
     put(folder, "train.csv", "\n".join(["file_name", *names, ""]).encode())
 
 
-# The numbers of samples that each kind may have, by the format in which it is read:
-# of all classes, or of one.
+# The possible numbers of samples of each kind, by the format in which it is read. A
+# second number is that of one class alone.
 KINDS = {
     images: {"image_folder": {4}}, deep_images: {"image_folder": {6}},
     images_in_few_classes: {"image_folder": {7}}, gif_classes: {"image_folder": {0}},
@@ -138,13 +138,15 @@ KINDS = {
 
 
 def possible(pair, format):
-    """The numbers of samples that a folder of two kinds may have in a format."""
+    """Returns the possible numbers of samples of a folder of two kinds, read in a
+    format."""
     one, other = (KINDS[kind].get(format, set()) for kind in pair)
     return one | other | {a + b for a in one for b in other}
 
 
 def check(loader, pair, format, found=None):
-    """The loader reads a format's samples, and all that were found."""
+    """Checks that the loader reads a possible number of samples, and those that were
+    found."""
     with loader:
         assert len(loader.dataset) in possible(pair, format), (format, loader)
         if found is not None:
@@ -162,7 +164,8 @@ def test_what_is_described_is_read(tmp_path, pair):
     try:
         found = forebay.inspect(tmp_path)
     except forebay.ForebayError:
-        with pytest.raises(forebay.ForebayError):  # such as classes without images
+        # For example about classes without images.
+        with pytest.raises(forebay.ForebayError):
             forebay.DataLoader(tmp_path)
         return
     assert found.samples in possible(pair, found.format), found
@@ -173,5 +176,5 @@ def test_what_is_described_is_read(tmp_path, pair):
         try:
             loader = eval(other["code"].replace(", ...", ""), {"forebay": forebay})
         except forebay.ForebayError:
-            continue  # the daemon says why
+            continue  # the daemon's error says why
         check(loader, pair, other["format"])

@@ -1,4 +1,5 @@
-"""forebay.inspect of what lies in buckets and on the web, which nobody lists for it."""
+"""forebay.inspect of datasets in buckets, and on the web, where nothing can be
+listed."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""forebay.inspect of what lies in HDFS, as in a bucket."""
+"""forebay.inspect of datasets in HDFS, as in a bucket."""
 
 import forebay
 from hdfs_test import cluster, contents_of, daemon, fill, serve  # noqa: F401

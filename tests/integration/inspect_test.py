@@ -1,5 +1,5 @@
-"""forebay.inspect: the right format, the right numbers, and code that runs, for each
-format that tests can write."""
+"""forebay.inspect finds the right format and numbers, and prints code that runs, for
+each format that tests can write."""
 
 import io
 import shutil
@@ -36,7 +36,7 @@ def test_what_is_in_it_and_the_code_that_reads_it(make, tmp_path, photos):
 
 
 def first_batch(found):
-    """The first batch that the printed code gives: it runs as it is, to the end."""
+    """Runs the printed code unchanged, and returns its first batch."""
     lines = found.code.split("\n")
     assert len([line for line in lines if line]) <= 9
     names = {}
@@ -70,7 +70,7 @@ def test_left_out_columns_are_told(tmp_path, photos):
     found = forebay.inspect(hdf5(tmp_path, photos)[0])
     assert any("mean" in warning for warning in found.warnings), found.warnings
     assert "mean" in str(found)
-    # The index is kept, and so are they.
+    # Inspecting again finds a stored index. The warnings must be the same.
     assert forebay.inspect(found.uri, fields=None).warnings == found.warnings
     assert forebay.inspect(forebay.hdf5(found.uri, fields=("x",))).warnings == []
     assert [field["name"] for field in forebay.inspect(
@@ -115,7 +115,7 @@ def test_contact_sheet(make, tmp_path, photos):
     found = forebay.inspect(make(tmp_path, photos)[0])
     sheet = found.contact_sheet(rows=2, columns=3)
     assert sheet.mode == "RGB" and min(sheet.size) > 350
-    assert len(set(sheet.resize((60, 40)).getdata())) > 4  # something is drawn
+    assert len(set(sheet.resize((60, 40)).getdata())) > 4  # the sheet is not empty
     found.save(tmp_path / "sheet", rows=2, columns=2)
     with PIL.Image.open(tmp_path / "sheet") as written:
         assert written.format == "PNG"

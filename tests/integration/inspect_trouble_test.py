@@ -1,5 +1,5 @@
-"""forebay.inspect of what is odd, broken or away: one reason, soon, and no finding is
-lost."""
+"""forebay.inspect of datasets that are odd, broken or away. There is one reason, and
+soon, and no finding is lost."""
 
 import functools
 import http.server
@@ -46,7 +46,7 @@ def test_why_shards_are_not_read(tmp_path, photos):
 
 @pytest.fixture
 def web(tmp_path):
-    """The URL of a server of the folder, which sends whole files alone."""
+    """The URL of a server of the folder. The server sends only whole files."""
     handler = functools.partial(http.server.SimpleHTTPRequestHandler,
                                 directory=tmp_path)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -155,7 +155,7 @@ def test_the_command_starts_a_daemon(photos, tmp_path):
                               env=environment, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=PATIENCE)
 
-    # Others manage the daemon of a folder that is named.
+    # With a named runtime directory, the daemon is somebody else's, and is not started.
     assert inspect("--runtime-dir", tmp_path / "other").returncode == 3
     done = inspect()
     assert (done.returncode, done.stderr) == (0, "")

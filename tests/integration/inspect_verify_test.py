@@ -1,5 +1,5 @@
-"""forebay.inspect with verify=True, and the command: what is broken is listed, and
-nothing else."""
+"""forebay.inspect with verify=True, and the command. Broken samples are listed, and no
+others."""
 
 import json
 import os
@@ -24,19 +24,19 @@ pytestmark = pytest.mark.usefixtures("shared_daemon")
 
 @pytest.fixture
 def copied(tmp_path, photos):
-    """Photographs that a test may change."""
+    """A copy of the photographs that a test may change."""
     return shutil.copytree(photos, tmp_path / "photos")
 
 
 def broken(uri, **arguments):
-    """The samples that verification lists, and how many it counts."""
+    """Returns the samples that verification lists, and the number that it counts."""
     found = forebay.inspect(uri, verify=True, autostart=False, **arguments)
     return [failure.sample for failure in found.verification.failures], (
         found.verification.broken)
 
 
 def damage(folder):
-    """Makes three of the photographs useless."""
+    """Makes three of the photographs unusable."""
     os.truncate(folder / "beach" / "007.jpg", 900)
     (folder / "city" / "000.jpg").write_text("no photograph")
     (folder / "forest" / "015.jpg").write_bytes(b"")

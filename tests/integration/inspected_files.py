@@ -1,5 +1,5 @@
-"""Datasets of each format that tests can write: functions of a folder and of the
-photographs that return (uri, format, samples, kinds of fields)."""
+"""Datasets of each format that tests can write. Each function takes a folder and the
+photographs, and returns (uri, format, samples, kinds of fields)."""
 
 import csv
 import gzip
@@ -60,7 +60,7 @@ def packed_shards(place, photos):
 
 
 def oddly_named_records(place, photos):
-    """Names without an ending, of two parts."""
+    """Writes records whose names have no ending, and two parts."""
     for part, count in (("train", 7), ("validation", 2)):
         for number in range(2):
             tfrecord_test.write(place / f"{part}-0000{number}-of-00002",
@@ -79,7 +79,7 @@ def packed_records(place, photos):
 
 
 def array_record(place, photos):
-    import array_record_files  # skips the test if its writer is not there
+    import array_record_files  # skips the test if array_record is not installed
     array_record_files.write(place / "train.array_record-00000-of-00001",
                              [path.read_bytes() for path in pictures(photos)])
     return place, "array_record", 48, ["image"]
@@ -186,7 +186,7 @@ def table(place, photos):
 
 
 def clip(number):
-    """A WAV file of some length."""
+    """Returns a WAV file whose length depends on `number`."""
     file = io.BytesIO()
     with wave.open(file, "wb") as writer:
         writer.setparams((1, 2, 16000, 0, "NONE", ""))

@@ -1,4 +1,4 @@
-"""A trainer that ends while it has iterators ends in silence."""
+"""A trainer that ends while it has iterators prints nothing."""
 
 import os
 import subprocess
@@ -64,7 +64,7 @@ if keeps == "an iterator in a module":
 KINDS = ["native", "code", "rows", "batches", "fed", "iterable", "inline", "persistent"]
 CASES = [(kind, keeps) for kind in KINDS
          for keeps in ("two iterators", "an iterator in a module")
-         # Persistent workers serve one iterator.
+         # Persistent workers can serve only one iterator.
          if (kind, keeps) != ("persistent", "two iterators")]
 
 

@@ -1,4 +1,4 @@
-"""A scan that would take long ends when its client or the daemon goes."""
+"""A scan that would take long ends when its client or the daemon leaves."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ from raw_session import RawSession, loader_spec, messages
 from trouble import PATIENCE, ctl, expect_line, trainer, until
 
 LEVELS = 22
-# The paths of a whole scan would take several times as much.
+# The paths of a whole scan would need several times as much memory.
 FEW_BYTES = 250 << 20
 OPEN = """
 print("opening", flush=True)
@@ -23,7 +23,7 @@ except forebay.errors.DaemonUnavailable as error:
 
 @pytest.fixture(scope="module")
 def endless(tmp_path_factory):
-    """A dataset of millions of paths: each directory has two links to the
+    """A dataset of millions of paths, because each directory has two links to the
     next."""
     folder = tmp_path_factory.mktemp("endless")
     for level in range(LEVELS):
@@ -34,9 +34,9 @@ def endless(tmp_path_factory):
 
 
 def scanning(daemon):
-    """Whether the daemon has begun to list directories."""
+    """Returns whether the daemon has begun to list directories."""
     for task in pathlib.Path(f"/proc/{daemon.process.pid}/task").iterdir():
-        # Only a scan takes so much CPU time on one thread here.
+        # In this test, only a scan uses so much CPU time on one thread.
         with contextlib.suppress(FileNotFoundError):
             if int((task / "schedstat").read_text().split()[0]) > 200e6:
                 return True
@@ -44,14 +44,14 @@ def scanning(daemon):
 
 
 def most_memory(daemon):
-    """The most that the daemon has ever used, in bytes."""
+    """Returns the most memory that the daemon has ever used, in bytes."""
     status = pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text()
     peak = next(line for line in status.splitlines() if "VmHWM" in line)
     return int(peak.split()[1]) * 1024
 
 
 def expect_interrupted(daemon):
-    """Waits until no session is left. Checks that the scan has found little."""
+    """Waits until there is no session. Checks that the scan has found little."""
     until(lambda: ctl(daemon, "status")["sessions"] == 0, "the scan ends")
     assert most_memory(daemon) < FEW_BYTES
 

@@ -1,4 +1,4 @@
-"""Jobs of which one may stand still and another may not."""
+"""Jobs for tests of isolation: some may stand still, and others must not."""
 
 import contextlib
 import json
@@ -11,10 +11,11 @@ import threading
 
 from trouble import until
 
-# A program that begins so is killed when the test's process ends, however it does.
+# A program that is run by this command is killed when the test's process ends in any
+# way.
 MORTAL = ("setpriv", "--pdeathsig", "KILL")
 SCRIPT = pathlib.Path(__file__).with_name("reading_job.py")
-# The epochs of a victim until it has shown that it gets what it needs.
+# The number of epochs after which a victim has shown that it gets what it needs.
 EPOCHS = 3
 
 
@@ -22,7 +23,7 @@ class Job:
     """A trainer that reads without end, in a process of its own; a context manager.
 
     Attributes:
-      batches: how many it has taken so far.
+      batches: how many batches the job has taken so far.
     """
 
     def __init__(self, name, uri, batch_size=16, is_python=False, **options):
@@ -30,7 +31,7 @@ class Job:
         self.batches = 0
         self._is_shuffled = options.get("shuffle", False)
         self._is_open = False
-        self._digests = {}  # of each batch of an epoch
+        self._digests = {}  # by the number of a batch in its epoch
         self._complaint = None
         self._process = subprocess.Popen(
             [*MORTAL, sys.executable, str(SCRIPT), json.dumps(dict(
@@ -47,16 +48,16 @@ class Job:
                 self._is_open = True
                 continue
             if not line.endswith("\n"):
-                return  # it was killed while it wrote
+                return  # the job was killed while it wrote the line
             number, digest = line.split()
-            # A shuffled epoch is unlike any other.
+            # A shuffled epoch has other batches than the epochs before.
             if self._digests.setdefault(number, digest) != digest and \
                     not self._is_shuffled:
                 self._complaint = f"{self.name}: batch {number} has other bytes"
             self.batches += 1
 
     def await_batches(self, count):
-        """Returns once it has taken so many more batches, all with the right
+        """Returns once the job has taken `count` more batches, all with the right
         bytes."""
         wanted = self.batches + count
         until(lambda: self.batches >= wanted or self._process.poll() is not None,
@@ -67,13 +68,14 @@ class Job:
         assert self._complaint is None, self._complaint
 
     def await_epochs(self, count=EPOCHS):
-        """Returns once it has taken so many more epochs, and the first of all."""
+        """Returns once the job has taken its first epoch, and then `count` more
+        epochs."""
         self.await_batches(1)
         length = until(self._length, f"an epoch of {self.name}")
         self.await_batches(count * length)
 
     def _length(self):
-        """How many batches an epoch has; 0 in the first one."""
+        """Returns the number of batches in an epoch, or 0 during the first epoch."""
         return len(self._digests) if self.batches > len(self._digests) else 0
 
     def digests(self):
@@ -81,7 +83,7 @@ class Job:
         return dict(self._digests)
 
     def close(self):
-        """Ends the job. Its source must not hang any longer."""
+        """Ends the job. The job's source must not hang any longer."""
         self._process.kill()
         self._process.wait()
         self._listener.join()
@@ -95,15 +97,14 @@ class Job:
 
 
 class Victims:
-    """Jobs on healthy disks: some that ran before the fault, and some that begin
-    while it stands."""
+    """Jobs on healthy disks: some run before the fault, and others begin during it."""
 
     def __init__(self, stack, photos, folder):
         """
         Args:
-          stack: contextlib.ExitStack of the test's.
+          stack: the test's contextlib.ExitStack.
           photos: a folder of class folders, which no test changes.
-          folder: pathlib.Path for copies of it.
+          folder: pathlib.Path of a folder for copies of the photographs.
         """
         self._stack, self._photos, self._folder = stack, photos, folder
         self._running = [self._start("running", photos),
@@ -116,8 +117,8 @@ class Victims:
         return self._stack.enter_context(Job(name, uri, **options))
 
     def check(self):
-        """All of them get what they need, also those that begin now, on files that
-        nobody has read."""
+        """Checks that all victims get what they need, and also jobs that begin now on
+        files that nobody has read."""
         copy = self._folder / "copy"
         shutil.copytree(self._photos, copy)
         started = [self._start("started", copy),
@@ -130,7 +131,8 @@ class Victims:
 
 @contextlib.contextmanager
 def jobs(count, batch_size, uri, **options):
-    """Starts `count` jobs that read the same, each for itself; all have begun."""
+    """Starts `count` jobs that read the same dataset, each for itself. Yields once all
+    read."""
     with contextlib.ExitStack() as stack:
         started = [stack.enter_context(Job(
             f"suffering-{number}", uri, batch_size=batch_size, shuffle=True,

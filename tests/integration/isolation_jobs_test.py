@@ -8,14 +8,14 @@ import pytest
 from daemons import serving
 from isolated_jobs import Job
 
-# Reads of one job that may hang where threads read.
+# The most hanging reads that one job may have where threads read.
 MOST_HUNG = 8
 
 
 @pytest.fixture(params=["default", "uncached"])
 def any_mount(request, hung_mount, tmp_path):
-    """`hung_mount`, beside a daemon as it comes, or one that caches nothing and reads
-    files by threads."""
+    """`hung_mount` with one of two daemons: with the default configuration, or without
+    a cache and with threads that read files."""
     if request.param == "default":
         yield hung_mount
         return
@@ -29,7 +29,8 @@ def any_mount(request, hung_mount, tmp_path):
 
 @pytest.fixture
 def source(photos, tmp_path):
-    """A folder with copies of the photographs, some of which no job shares."""
+    """A folder with copies of the photographs. Some of them are read by one job
+    alone."""
     for name in ("shared", "own", "bad"):
         for number in range(4 if name == "bad" else 1):
             shutil.copytree(photos, tmp_path / "source" / name / str(number))
@@ -40,7 +41,7 @@ def source(photos, tmp_path):
 def test_another_job_of_the_same_files_goes_on(any_mount, source, sharing):
     mount = any_mount(source)
     with contextlib.ExitStack() as stack:
-        stack.callback(mount.close)  # before the daemon ends
+        stack.callback(mount.close)  # ends the mount before the daemon
 
         def start(job, folder):
             return stack.enter_context(Job(job, mount.path / folder / "0",

@@ -1,4 +1,4 @@
-"""A file system that stops answering stops the jobs that read it, and no other."""
+"""A file system that does not answer stops the jobs that read it, and no others."""
 
 import contextlib
 
@@ -8,8 +8,9 @@ from daemons import serving
 from isolated_jobs import Job, Victims, jobs
 from trouble import ctl
 
-COPIES = 11  # of the photographs, so that a batch of 256 is not all of a dataset
-# Jobs and their batches.
+# Copies of each photograph, so that a batch of 256 is only a part of a dataset.
+COPIES = 11
+# The number of jobs and their batch size.
 LOADS = {"a batch of 256": (1, 256), "eight jobs": (8, 32)}
 
 
@@ -32,13 +33,14 @@ def stack():
 
 
 def whole(hung_mount, many, folder):
-    """Makes a dataset of which all files hang."""
+    """Makes a dataset whose files all hang."""
     mount = hung_mount(many)
     return mount, {"uri": mount.path}
 
 
 def linked(hung_mount, many, folder):
-    """The class folders are links, of which one leads to a mount that hangs."""
+    """Makes a dataset whose class folders are links, one of which leads to a hanging
+    mount."""
     mount = hung_mount(many)
     root = folder / "links"
     root.mkdir()
@@ -48,7 +50,7 @@ def linked(hung_mount, many, folder):
 
 
 def sub_mounted(hung_mount, many, folder):
-    """Makes a dataset with a class folder that is a mount which hangs."""
+    """Makes a dataset with a class folder that is a hanging mount."""
     near, far, _ = sorted(many.iterdir())
     root = folder / "local"
     (root / "near").mkdir(parents=True)
@@ -59,7 +61,7 @@ def sub_mounted(hung_mount, many, folder):
 
 @contextlib.contextmanager
 def hanging(mount, *operations):
-    """The mount hangs, and somebody waits for it."""
+    """While the `with` block lasts, the mount hangs and a request waits for it."""
     mount.stop(*operations)
     mount.await_held()
     yield
@@ -100,7 +102,7 @@ def test_jobs_on_healthy_disks_go_on_beside_a_disk(hung_disk, many, photos, tmp_
     count, batch_size = LOADS[load]
     with uncached(tmp_path, io_uring), contextlib.ExitStack() as stack:
         disk = hung_disk(many)
-        stack.callback(disk.close)  # before the daemon ends
+        stack.callback(disk.close)  # ends the disk before the daemon
         victims = Victims(stack, photos, tmp_path)
         with jobs(count, batch_size, disk.path) as suffering:
             with hanging(disk):
@@ -116,7 +118,7 @@ def test_whichever_call_hangs(hung_mount, many, photos, tmp_path, operation,
                               io_uring):
     with uncached(tmp_path, io_uring), contextlib.ExitStack() as stack:
         mount = hung_mount(many)
-        stack.callback(mount.close)  # before the daemon ends
+        stack.callback(mount.close)  # ends the mount before the daemon
         victims = Victims(stack, photos, tmp_path)
         with jobs(1, 64, mount.path), hanging(mount, operation):
             victims.check()
@@ -125,7 +127,7 @@ def test_whichever_call_hangs(hung_mount, many, photos, tmp_path, operation,
 @pytest.mark.parametrize("place", [linked, sub_mounted])
 def test_what_crosses_hangs_where_threads_read(hung_mount, many, photos, tmp_path,
                                                place):
-    # Threads follow links as readily as they open files: a ring never does.
+    # Threads can follow links while they open files; a ring cannot.
     config = tmp_path / "forebayd.toml"
     config.write_text('storage.io_uring = "off"\ncache.memory = "0"\n')
     folder = tmp_path / "second"
@@ -153,6 +155,6 @@ def test_jobs_that_were_killed_hold_nothing(daemon, hung_mount, many, photos,
         with jobs(2, 64, mount.path):
             mount.stop()
             mount.await_held()
-        # The jobs are gone, and the daemon's requests for them still hang.
+        # The jobs are gone, but the daemon's requests for them still hang.
         assert mount.held() > 0
     victims.check()

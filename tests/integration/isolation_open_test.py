@@ -1,5 +1,5 @@
-"""Datasets and files that cannot be opened, since their host or mount hangs, do not
-keep others from being opened."""
+"""Datasets and files cannot be opened while their host or mount hangs. Others can be
+opened meanwhile."""
 
 import contextlib
 import hashlib
@@ -30,9 +30,10 @@ for folder in sys.argv[2:]:
         found.append(hashlib.sha256(images.tobytes() + bytes(ids)).hexdigest())
 print(*found, flush=True)
 """
-EACH = 64  # datasets and files that are opened at once
+EACH = 64  # number of datasets and of files that are opened at once
 SIZE = 300_000  # bytes of a file
-# Opens places without end, each in a process of its own. They die with the test.
+# Opens places again and again, each in a process of its own. These processes die with
+# the test.
 OPENER = """
 import json, os, signal, sys
 import forebay
@@ -59,7 +60,8 @@ signal.pause()
 
 @contextlib.contextmanager
 def opening(kind, places, **options):
-    """Others open places of a kind without end; `options` are of loaders."""
+    """Meanwhile others open places of a kind again and again; `options` are loader
+    options."""
     process = subprocess.Popen(
         [sys.executable, "-c", OPENER,
          json.dumps([kind, places, options, os.getpid()], default=str)],
@@ -75,7 +77,7 @@ def opening(kind, places, **options):
 
 
 class Neighbour:
-    """Opens files and datasets that have nothing to do with others."""
+    """Opens files and datasets that have nothing to do with the hanging ones."""
 
     def __init__(self, photos, folder):
         self._photos = photos
@@ -85,7 +87,7 @@ class Neighbour:
         self.check()
 
     def check(self):
-        """A file of the cache, and datasets that were and were not opened before."""
+        """Opens a cached file, a dataset that was opened before, and a new one."""
         new = self._file.with_name(f"new-{self._opened}")
         self._opened += 1
         shutil.copytree(self._photos, new)
@@ -136,7 +138,7 @@ def test_beside_a_mount(daemon, hung_mount, photos, tmp_path, kind):
         (folders / f"{number}" / "class").mkdir(parents=True)
         (folders / f"{number}" / "class" / "image.jpg").write_bytes(b"")
     mount = hung_mount(folders)
-    # The trainers get answers to what they ask first, and the daemon gets none.
+    # The mount answers the trainers' own calls, which come first, but not the daemon's.
     mount.stop(caller=daemon.process.pid)
     places = [mount.path / f"{number}" for number in range(EACH)]
     if kind == "files":
@@ -148,7 +150,7 @@ def test_beside_a_mount(daemon, hung_mount, photos, tmp_path, kind):
 
 
 def test_beside_links_to_a_mount(daemon, hung_mount, photos, tmp_path):
-    """The datasets are local, with a class folder that is a link to the mount."""
+    """The datasets are local, but one class folder is a link to the mount."""
     neighbour = Neighbour(photos, tmp_path)
     mount = hung_mount(photos)
     roots = [tmp_path / f"root-{number}" for number in range(EACH)]
@@ -163,7 +165,7 @@ def test_beside_links_to_a_mount(daemon, hung_mount, photos, tmp_path):
 
 
 def write_archives(folder, count, photos):
-    """Tar files of photographs, few in each."""
+    """Writes tar files with a few photographs each."""
     folder.mkdir(parents=True)
     paths = sorted(photos.rglob("*.jpg"))[:6]
     for number in range(count):
@@ -174,8 +176,10 @@ def write_archives(folder, count, photos):
 
 @pytest.mark.parametrize("io_uring", ["auto", "off"])
 def test_beside_a_scan_on_the_same_mount(hung_mount, photos, tmp_path, io_uring):
-    """The headers of one job's archives hang, and those of another's do not."""
-    # More than a job may have reads that hang, in a ring or in threads.
+    """Reads of the headers of one job's archives hang, but those of another job's do
+    not."""
+    # There are more archives than a job may have hanging reads, in a ring or in
+    # threads.
     write_archives(tmp_path / "archives" / "bad", 24, photos)
     write_archives(tmp_path / "archives" / "good", 3, photos)
     config = tmp_path / "forebayd.toml"
@@ -184,12 +188,12 @@ def test_beside_a_scan_on_the_same_mount(hung_mount, photos, tmp_path, io_uring)
     folder.mkdir()
     with serving(folder, "--config", str(config)), contextlib.ExitStack() as stack:
         mount = hung_mount(tmp_path / "archives")
-        stack.callback(mount.close)  # before the daemon ends
+        stack.callback(mount.close)  # ends the mount before the daemon
         mount.stop("read", folder="bad")
         bad = stack.enter_context(
             Job("scanning", mount.path / "bad" / "*.tar", fields=("jpg",)))
         mount.await_held()
-        pause(2)  # for reads to count as hung
+        pause(2)  # until the reads count as hanging
         with Job("opening", mount.path / "good" / "*.tar", batch_size=4,
                  fields=("jpg",)) as good:
             good.await_epochs(1)

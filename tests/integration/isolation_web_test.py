@@ -1,5 +1,5 @@
-"""A web server or bucket that hangs, stalls or is down stops the jobs that read it,
-and no other."""
+"""A web server or bucket that hangs, stalls or is down stops the jobs that read from
+it, and no others."""
 
 import contextlib
 import io
@@ -12,14 +12,14 @@ from hung_host import HungHost
 from isolated_jobs import Job, Victims, jobs
 from trouble import ctl
 
-COPIES = 40  # of the photographs, so that an epoch is many requests
+COPIES = 40  # of each photograph, so that an epoch needs many requests
 SHARDS = 2
 HUNG, NEAR = "isolation-hung", "isolation-near"
 
 
 @pytest.fixture(scope="module")
 def store(fake_gcs, photos):
-    """The server, with equal shards in two buckets."""
+    """The server of objects, with equal shards in two buckets."""
     shards = {}
     for number in range(SHARDS):
         content = io.BytesIO()
@@ -45,7 +45,8 @@ def host(store):
 
 @pytest.fixture
 def serve(tmp_path, monkeypatch):
-    """Starts a daemon that caches nothing, for which Cloud Storage is at a URL."""
+    """A function that starts a daemon without a cache, which uses a given URL as Cloud
+    Storage."""
     @contextlib.contextmanager
     def start(url):
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", url)
@@ -61,14 +62,15 @@ def serve(tmp_path, monkeypatch):
 
 
 def shards(place, bucket):
-    """Options of a loader of a bucket's shards."""
+    """Returns the loader options for a bucket's shards."""
     return {"uri": f"{place}/{bucket}/{{0..{SHARDS - 1}}}.tar",
             "fields": ["jpg", "cls"]}
 
 
 @contextlib.contextmanager
 def hanging(host, how):
-    """The host hangs, stalls or dies while somebody reads from it."""
+    """While the `with` block lasts, the host hangs, stalls or is dead, and a request
+    waits for it."""
     getattr(host, how)()
     if how != "die":
         host.await_held()
@@ -81,7 +83,7 @@ def hanging(host, how):
 @pytest.mark.parametrize("how", ["stop", "stall", "die"])
 def test_jobs_of_other_hosts_and_disks_go_on(serve, store, host, photos, tmp_path,
                                              how, load, monkeypatch):
-    # The jobs that suffer wait until all is well again.
+    # The jobs with the fault wait until it ends.
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "600")
     count, batch_size = load
     with serve(store.url) as daemon, contextlib.ExitStack() as stack:
@@ -91,7 +93,7 @@ def test_jobs_of_other_hosts_and_disks_go_on(serve, store, host, photos, tmp_pat
         with jobs(count, batch_size, **shards(host.url, HUNG)) as suffering:
             with hanging(host, how):
                 victims.check()
-                # A job that reads from a healthy host, and one that begins to.
+                # A job reads from a healthy host already, and another job begins.
                 running.await_batches(50)
                 stack.enter_context(Job(
                     "started-web", batch_size=16, **shards(store.url, NEAR))
@@ -120,7 +122,7 @@ def test_jobs_of_web_servers_go_on_beside_a_bucket(serve, store, host, photos,
 
 def test_a_host_that_is_slow_to_come_back_holds_nothing(serve, store, host, photos,
                                                         tmp_path, monkeypatch):
-    """Several hosts, each away in its own way at once."""
+    """Several hosts are away at once, each in another way."""
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "600")
     with serve(store.url), contextlib.ExitStack() as stack:
         victims = Victims(stack, photos, tmp_path)

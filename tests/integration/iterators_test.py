@@ -1,4 +1,4 @@
-"""Iterators that are over, and those that a signal handler interrupts."""
+"""Iterators that are finished, and iterators that a signal handler interrupts."""
 
 import sys
 
@@ -14,8 +14,8 @@ pytestmark = pytest.mark.usefixtures("batch_reader")
 
 
 def before_the_next_read(iterator, meddle):
-    """Makes next() call `meddle` between its checks and its reading of a batch,
-    where another thread may run. Returns a list of what next() reads."""
+    """Makes next() call `meddle` after its checks and before it reads a batch, when
+    another thread may run. Returns a list of what next() reads."""
     take, taken = iterator._next_memory, []
 
     def late():
@@ -71,7 +71,7 @@ def test_a_state_that_was_loaded_stays_loaded(daemon, photos):
             assert loader.state_dict() == state
 
         before_the_next_read(first, meddle)
-        next(first, None)  # of the epoch that was under way
+        next(first, None)  # a batch of the epoch that was in progress
         assert loader.state_dict() == state
         with pytest.raises(forebay.StateError, match="a state was loaded"):
             next(first)
@@ -161,9 +161,9 @@ class Rang(Exception):
 
 
 def ringing(step, call):
-    """Runs `call`, and raises Rang at its step number `step`. A step is where a
-    function is called or has returned: CPython runs signal handlers there.
-    Returns what `call` gave if it had fewer steps."""
+    """Runs `call`, and raises Rang at the step with the number `step`. Each call and
+    each return of a function is a step, because CPython runs signal handlers there. If
+    there are fewer steps, returns the result of `call`."""
     left = step
 
     def ring(frame, event, argument):
@@ -208,7 +208,7 @@ def test_a_handler_that_raises_loses_no_batch(daemon, photos, options):
         assert interrupted > 5 and len(batch.sample_ids) == 8
         # Only a batch that next() had already returned may be lost.
         assert lost <= 1
-        # No batch stays held without an owner.
+        # No batch is still held without an owner.
         batch = iterator = None
         until(lambda: loader.stats()["batches_held"] == 0, "leases end")
 
@@ -245,14 +245,14 @@ def test_a_handler_that_raises_while_an_epoch_begins(daemon, photos):
             if interrupted == step:
                 break
         assert interrupted > 10
-        # Only epochs of iterators that were just ending are skipped.
+        # Only epochs whose iterators were just ending are skipped.
         assert skipped <= 2
 
 
 def test_an_error_is_not_lost_with_the_call_that_was_told(daemon, photos,
                                                           tmp_path):
-    """The next call raises the error; else the broken epoch would end as if it
-    were complete."""
+    """The next call raises the error. Otherwise the broken epoch would look
+    complete."""
     import shutil
     folder = shutil.copytree(photos, tmp_path / "data")
     (folder / "beach" / "000.jpg").write_bytes(b"\xff\xd8\xff no photograph")

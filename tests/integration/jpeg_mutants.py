@@ -1,4 +1,4 @@
-"""Damaged JPEGs, all drawn from a seed, and how Pillow and Forebay read them."""
+"""Damaged JPEGs, drawn from a seed, and how Pillow and Forebay read them."""
 
 import io
 import pathlib
@@ -12,11 +12,12 @@ import forebay
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden" / "decode"
 RESTARTED = ("420_restart_rows.jpg", "422_restart_blocks.jpg")
-CROP = 8  # rows and columns of the middle
+CROP = 8  # rows and columns of the crop in the middle
 
 
 def originals(photos):
-    """The intact files: a photograph in each way that an encoder stores it.
+    """Returns the intact files: photographs in each way in which an encoder can store
+    them.
 
     Args:
       photos: paths of photographs.
@@ -95,13 +96,13 @@ KINDS = (_flip, _cut, _without_end, _insert, _without_a_marker, _without_a_segme
 
 
 def write_mutants(folder, photos, count, seed):
-    """Writes files that name their number and the kind of their damage.
+    """Writes damaged files, whose names tell their number and the kind of damage.
 
     Args:
-      folder: where the class folder goes that they are in.
+      folder: the folder in which the files' class folder is made.
       photos: paths of photographs.
-      count: how many.
-      seed: what all draws come from.
+      count: number of files.
+      seed: the seed of all random choices.
     """
     chance = random.Random(seed)
     files = originals(photos)
@@ -113,7 +114,7 @@ def write_mutants(folder, photos, count, seed):
 
 
 def pillow_pixels(path):
-    """Pillow's pixels of a file, or None where it refuses the file."""
+    """Returns Pillow's pixels of a file, or None if Pillow refuses the file."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -131,11 +132,11 @@ def _forebay_pixels(dataset, number):
 
 
 def differences(folder):
-    """Lines that name the files which Forebay and Pillow read differently, as a
-    whole or as a crop of the middle.
+    """Returns a line for each file that Forebay and Pillow read differently, as a whole
+    or as a crop of the middle.
 
     Args:
-      folder: one that write_mutants wrote.
+      folder: a folder that write_mutants wrote.
     """
     paths = sorted(folder.glob("all/*"))
     whole = forebay.Dataset(folder, autostart=False)

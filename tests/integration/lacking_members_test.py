@@ -1,4 +1,4 @@
-"""Samples of tar shards that lack a field, or have a link in its place."""
+"""Samples of tar shards that lack a field, or have a link in place of a field."""
 
 import os
 import subprocess
@@ -16,7 +16,8 @@ def images(photos):
 
 
 def write_lacking(path, images):
-    """Five samples, of which the second lacks its class and the fourth its image."""
+    """Writes five samples. The second lacks its class, and the fourth lacks its
+    image."""
     members = [member for number in range(5)
                for member in ((f"{number}.jpg", images[number]),
                               (f"{number}.cls", str(number).encode()))]

@@ -1,4 +1,4 @@
-"""Images that need more scratch than a worker has of its own."""
+"""Images that need more scratch memory than a worker has of its own."""
 
 import numpy
 import PIL.Image
@@ -11,7 +11,7 @@ from forebay import transforms as T
 from trouble import contents, open_loader
 
 SIZE = 64
-# Each worker has 4 MiB of its own; all together share 256 MiB.
+# Each worker has 4 MiB of scratch memory of its own. All workers share 256 MiB.
 MANY_WORKERS = "[memory]\nlimit = '2GiB'\n[cpu]\nworkers = 32\n"
 DARKER_FIRST = T.Compose([T.ColorJitter(brightness=(0.5, 0.5)),
                           T.Resize((SIZE, SIZE)), T.ToImage()])
@@ -38,7 +38,8 @@ def gray(path):
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """Images of 24 megapixels, baseline and progressive, among small ones."""
+    """A folder of images with 24 megapixels, baseline and progressive, among small
+    ones."""
     folder = tmp_path_factory.mktemp("large") / "photographs"
     folder.mkdir()
     rng = numpy.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""Orders and batches by the lengths of samples."""
+"""Orders and batches that depend on the lengths of samples."""
 
 import collections
 import ctypes
@@ -20,7 +20,7 @@ COUNT = 3000
 
 @pytest.fixture(scope="module")
 def lengths():
-    """Few samples are long, as in most text."""
+    """Returns lengths, few of which are large, as in most texts."""
     source = random.Random(5)
     return [1 + int(source.paretovariate(1.2) * 7) % 900 for _ in range(COUNT)]
 
@@ -41,7 +41,7 @@ def ids_of(batches):
 
 
 def padding(batches, lengths):
-    """The part of what a padded batch has that is padding, over all batches."""
+    """Returns the part of the padded batches that is padding, over all batches."""
     padded = sum(len(ids) * max(lengths[i] for i in ids) for ids in batches)
     return 1 - sum(lengths[i] for ids in batches for i in ids) / padded
 
@@ -57,7 +57,7 @@ def test_samples_of_like_lengths_come_together(shared_daemon, path, lengths):
     assert sorted(sum(second, [])) == list(range(COUNT)) and second != bucketed
     assert padding(plain, lengths) > 0.5
     assert padding(bucketed, lengths) < 0.3
-    # Batches come in no order of lengths.
+    # The order of the batches does not depend on their lengths.
     means = [numpy.mean([lengths[i] for i in ids]) for ids in bucketed[:60]]
     falls = sum(a > b for a, b in zip(means, means[1:]))
     assert 15 < falls < 45
@@ -152,7 +152,8 @@ def test_ranks_may_change_if_all_take_as_many(shared_daemon, path):
 
 
 def first_step(path, **more):
-    """The samples of the first batches of two ranks, and the state behind them."""
+    """Returns the samples of the first batches of two ranks, and the state after
+    them."""
     seen, state = [], None
     for rank in range(2):
         with open_tar(path, shuffle=True, bucket_by="length", batch_size=16, rank=rank,
@@ -180,7 +181,7 @@ def test_ranks_may_change_where_they_divide_nothing(shared_daemon, tmp_path, len
 @pytest.mark.parametrize("large", range(5))
 @pytest.mark.parametrize("rank", range(2))
 def test_a_large_sample_may_come_twice(shared_daemon, tmp_path, large, rank):
-    """The last step of an epoch repeats samples."""
+    """The last step of an epoch repeats samples so that each rank has one."""
     path = tmp_path / "a.tar"
     with tarfile.open(path, "w") as tar:
         for number in range(5):
@@ -230,7 +231,7 @@ def test_ranks_have_equal_batches(shared_daemon, path, lengths, pad, more):
         assert sum(seen.values()) == (COUNT + (world_size - COUNT % world_size)
                                       if pad == "wrap" else
                                       COUNT - COUNT % world_size)
-    # At one step, all ranks have samples of about one length.
+    # In one step, all ranks have samples of about the same length.
     steps = list(zip(*ranks))[:-1]
     longest = [[max(lengths[i] for i in ids) for ids in step] for step in steps]
     assert numpy.mean([max(row) / min(row) for row in longest]) < 1.5
@@ -250,7 +251,7 @@ def test_a_text_has_a_length_too(shared_daemon, tmp_path):
     path = write_tar(tmp_path / "a.tar", arrays_of([5] * 90))
     with open_tar(path, ("txt",), batch_size=10, bucket_by="length") as loader:
         texts = [set(batch.txt) for batch in loader]
-    # An empty one counts as 1 byte.
+    # An empty text has length 1.
     assert texts[:3] == 3 * [{"xx"}] and "xx" not in set.union(*texts[3:])
 
 
@@ -307,7 +308,8 @@ def test_objects_have_no_lengths(shared_daemon):
 
 
 def test_a_batch_takes_what_its_samples_need(shared_daemon, tmp_path):
-    """A sample of 10 MB among small ones does not make each place that large."""
+    """A sample of 10 MB does not make the places of small samples in a batch as
+    large."""
     counts = [2_500_000] + [100] * 500
     path = write_tar(tmp_path / "a.tar", arrays_of(counts, dtype="float32"))
     with open_tar(path, batch_size=128, shuffle=True) as loader:

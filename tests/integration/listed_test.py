@@ -1,4 +1,4 @@
-"""Epochs whose samples the trainer lists."""
+"""Epochs whose sample numbers the trainer lists."""
 
 import os
 
@@ -16,7 +16,7 @@ NOT_SEALED = ("the list of the epoch's samples: its memory is not sealed "
 
 
 def open_listed(dataset, transform=None, **options):
-    """A native loader of a dataset whose order is listed."""
+    """Opens a native loader of a dataset whose order is listed."""
     given = {"fields": None, "batch_size": 4, "shuffle": False, "seed": 7,
              "drop_last": False, "transform": transform, "rank": 0,
              "world_size": 1, "pad": "wrap", "on_error": "raise",
@@ -27,7 +27,7 @@ def open_listed(dataset, transform=None, **options):
 
 
 def batches(connection, indices, first_sample=0, epoch=0):
-    """Returns the batches of an epoch of these samples."""
+    """Returns the batches of an epoch of the samples `indices`."""
     connection.start_epoch(epoch, first_sample,
                            numpy.array(indices, dtype=numpy.int64))
     wrapper, view = _batch.Wrapper("numpy"), _batch.View()
@@ -61,8 +61,8 @@ def test_an_epoch_is_its_list(daemon, photos):
 
 
 def test_a_sample_looks_as_in_any_order_but_new_each_time(daemon, photos):
-    """Seed, epoch, sample, and how often the sample came before decide the
-    augmentation."""
+    """The augmentation depends on the seed, the epoch, the sample, and how often the
+    sample came before."""
     plain = open_listed(photos, CROP)
     first, again, other = (
         batches(plain, indices, epoch=3)

@@ -1,4 +1,4 @@
-"""LMDB environments for tests, written by liblmdb itself (PyPI's lmdb)."""
+"""LMDB environments for tests, written by liblmdb itself (the package lmdb of PyPI)."""
 
 import sys
 
@@ -8,7 +8,7 @@ import pytest
 import forebay
 from fake_gcs import PYPI
 
-# The path stays for the import alone: a package there has the name of our proto/.
+# The path is needed only for the import. A package there is called "proto", as ours is.
 sys.path.append(str(PYPI))
 try:
     lmdb = pytest.importorskip(
@@ -30,7 +30,7 @@ def write(path, entries, *, database=None, **options):
 
 
 def entries_of(path, database=None):
-    """(key, value) of all entries, as liblmdb reads them."""
+    """Returns (key, value) of all entries, as liblmdb reads them."""
     with lmdb.open(str(path), readonly=True, lock=False, max_dbs=8,
                    subdir=path.is_dir()) as env:
         place = None if database is None else env.open_db(database, create=False)
@@ -40,7 +40,7 @@ def entries_of(path, database=None):
 
 
 def noise(count, *, longest=400, seed=1):
-    """Entries of any bytes: few are long, some are empty."""
+    """Returns entries of random bytes. Few are long, and some are empty."""
     chance = numpy.random.RandomState(seed)
     lengths = chance.randint(0, longest, count)
     lengths[chance.rand(count) < 0.05] = 0
@@ -50,8 +50,8 @@ def noise(count, *, longest=400, seed=1):
 
 
 def open_entries(dataset, **arguments):
-    """A loader of a dataset that forebay.lmdb gave, or of one that it gives for
-    a path."""
+    """Opens a loader of a dataset that forebay.lmdb returned, or would return for a
+    path."""
     if not isinstance(dataset, forebay.LMDB):
         dataset = forebay.lmdb(dataset, fields=arguments.pop("fields", "bytes"))
     return forebay.DataLoader(dataset, **{
@@ -59,7 +59,7 @@ def open_entries(dataset, **arguments):
 
 
 def contents(loader, field="value"):
-    """The values of an epoch and the samples' numbers, in their order."""
+    """Returns the values of an epoch and the sample numbers, in the same order."""
     values, ids = [], []
     for batch in loader:
         values += list(getattr(batch, field))

@@ -1,7 +1,7 @@
-"""An environment that changes: which keys each transaction writes, and what. Run as
-a program, a writer: `lmdb_history.py PYPI PATH OPTIONS`, with OPTIONS as a dict of
-lmdb.open. For each line, a number, it commits so many transactions, and answers with
-the number of the last one."""
+"""An environment that changes: the keys that each transaction writes, and their values.
+Run as a program, this is a writer: `lmdb_history.py PYPI PATH OPTIONS`, where OPTIONS
+is a dict of arguments of lmdb.open. Each line of standard input is a number of
+transactions, which it commits. It answers with the number of the last transaction."""
 
 import ast
 import random
@@ -11,21 +11,23 @@ KEYS = [b"%05d" % number for number in range(400)]
 
 
 def keys_of(transaction):
-    """The keys that a transaction writes; the first one writes all."""
+    """Returns the keys that a transaction writes. The first transaction writes all
+    keys."""
     if transaction == 1:
         return KEYS
     return random.Random(transaction).sample(KEYS, 60)
 
 
 def value_of(key, transaction):
-    """Returns a value that names both; its length depends on both."""
+    """Returns a value that names the key and the transaction. Its length depends on
+    both."""
     start = b"%s %d " % (key, transaction)
     length = random.Random(start).choice([0, 30, 300, 1500, 5000, 20000])
     return start + (start * (length // len(start) + 1))[:length]
 
 
 def latest(last):
-    """The values after that transaction, in the order of keys."""
+    """Returns the values after transaction `last`, in the order of keys."""
     state = {}
     for transaction in range(1, last + 1):
         for key in keys_of(transaction):
@@ -34,8 +36,8 @@ def latest(last):
 
 
 def snapshot_of(values, last):
-    """The transaction, of up to `last`, that left these values, by sample. None if
-    none did."""
+    """Returns the transaction up to `last` after which the environment had these
+    values, which are given by sample. Returns None if there is no such transaction."""
     state = {}
     for transaction in range(1, last + 1):
         for key in keys_of(transaction):

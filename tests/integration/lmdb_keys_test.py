@@ -1,4 +1,4 @@
-"""Entries of LMDB environments by a list of their keys."""
+"""Entries of LMDB environments that are chosen by a list of their keys."""
 
 import pickle
 

@@ -1,5 +1,5 @@
-"""LMDB environments, from the files to a trainer's batches: what liblmdb reads is
-what a trainer gets."""
+"""LMDB environments, from the files to a trainer's batches. A trainer gets what liblmdb
+reads."""
 
 import io
 import pathlib
@@ -19,7 +19,7 @@ GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden" / "lmdb"
 
 @pytest.fixture
 def folder(tmp_path):
-    """Three environments, of which one is empty."""
+    """Three environments, one of which is empty."""
     for number, count in enumerate((40, 0, 7)):
         write(tmp_path / f"part-{number}", noise(count, seed=number))
     return tmp_path
@@ -37,7 +37,8 @@ def whole(folder):
     ("named_512.mdb", "val"), ("only_named_512.mdb", "whole numbers")])
 def test_every_value_is_the_one_that_liblmdb_reads(shared_daemon, tmp_path, name,
                                                    database):
-    """The files have pages of other sizes than liblmdb reads: it wrote them."""
+    """Some files have page sizes that this host's liblmdb cannot read. golden.txt says
+    what the liblmdb that wrote them reads."""
     expected = golden(name, database or "")
     dataset = forebay.lmdb(GOLDEN / name, database=database, fields={
         "key": "bytes", "value": "bytes"})
@@ -50,7 +51,7 @@ def test_every_value_is_the_one_that_liblmdb_reads(shared_daemon, tmp_path, name
 
 
 def golden(name, database):
-    """(key, length, CRC) of golden.txt's entries."""
+    """Returns (key, length, CRC) of the entries in golden.txt."""
     found, here = [], None
     for line in (GOLDEN / "golden.txt").read_text().splitlines():
         kind, *rest = line.split(" ")
@@ -156,9 +157,10 @@ def test_two_jobs_read_each_entry_once(daemon, tmp_path, monkeypatch):
             values, ids = contents(loader)
         assert values == [expected[number] for number in ids]
         if seed == 1:
-            assert opened - before < 600_000  # the tree, the values in it too
+            # The tree, and the small values in the tree.
+            assert opened - before < 600_000
             before = read_from_disk(daemon)
-    # The meta page tells that nothing was written.
+    # The meta page shows that nothing was written since.
     assert read_from_disk(daemon) - before <= 8192
 
 
@@ -176,7 +178,7 @@ def test_the_index_is_kept_and_used_again(daemon, tmp_path):
 
 
 def test_only_pages_of_the_tree_are_read_to_open(daemon, tmp_path):
-    """The file is as large as its map, and values have pages of their own."""
+    """The file is as large as its map, and each value has pages of its own."""
     path = tmp_path / "sparse"
     entries = {b"%06d" % number: b"x" * 200_000 for number in range(300)}
     write(path, entries, map_size=1 << 40, writemap=True)
@@ -250,7 +252,7 @@ def varint(number):
 
 
 def datum(label, *, shape=None, data=None, floats=None, encoded=False):
-    """A message of Caffe's type Datum."""
+    """Returns a message of Caffe's type Datum."""
     out = b""
     for field, extent in zip((1, 2, 3), shape or ()):
         out += varint(field << 3) + varint(extent)
@@ -314,7 +316,7 @@ def test_a_datum_with_its_key(shared_daemon, tmp_path):
 
 
 def example(**features):
-    """A tf.train.Example of ints and bytes."""
+    """Returns a tf.train.Example of integers and bytes."""
     def message(number, content):
         return varint(number << 3 | 2) + varint(len(content)) + content
     entries = b""

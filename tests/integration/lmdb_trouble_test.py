@@ -50,7 +50,7 @@ def test_a_lock_file_is_no_environment(tmp_path):
 
 
 def test_a_damaged_page_is_named(tmp_path):
-    """Half of a tree's pages."""
+    """Four pages in the middle of the file are damaged."""
     write(tmp_path / "env", noise(3000, longest=60))
     path = tmp_path / "env" / "data.mdb"
     content = bytearray(path.read_bytes())
@@ -62,7 +62,7 @@ def test_a_damaged_page_is_named(tmp_path):
 
 
 def test_an_enormous_value_takes_no_memory(tmp_path):
-    """A sparse file; no batch has room for its value."""
+    """In a sparse file, a value is so large that no batch has room for it."""
     path = write(tmp_path / "env", {b"k": b"x" * 5000}) / "data.mdb"
     content, pages = bytearray(path.read_bytes()), (1 << 20) + 9
     node = struct.pack("<IHH", 5000, 1, 1) + b"k"
@@ -182,7 +182,7 @@ def test_a_file_that_is_touched_in_mid_epoch_is_no_error(tmp_path, touch):
 
 
 def replaced(path, entries):
-    """Another environment takes its place, of the same time."""
+    """Replaces the environment by another one with the same modification time."""
     other = path.with_name("other") / "data.mdb"
     write(other.parent, entries)
     time = (path / "data.mdb").stat().st_mtime_ns
@@ -191,7 +191,7 @@ def replaced(path, entries):
 
 
 def others(entries):
-    """Entries with the same keys and lengths."""
+    """Returns other entries with the same keys and lengths."""
     return {key: value[::-1] for key, value in entries.items()}
 
 

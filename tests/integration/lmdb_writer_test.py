@@ -1,5 +1,5 @@
-"""A program writes to an LMDB environment while jobs read it: they get what one
-transaction left, or an error, and never anything else."""
+"""A program writes to an LMDB environment while jobs read it. The jobs get what one
+transaction left, or an error, and nothing else."""
 
 import pathlib
 import subprocess
@@ -22,7 +22,7 @@ OPTIONS = [{}, {"sync": False}, {"writemap": True},
 
 
 class Writer:
-    """liblmdb's writer, in a process of its own; a context manager."""
+    """liblmdb's writer in a process of its own; a context manager."""
 
     def __init__(self, path, options):
         self._process = subprocess.Popen(
@@ -61,7 +61,7 @@ def daemon(request, tmp_path, io_uring):
 
 @pytest.fixture(params=["disk", "memory"])
 def place(request, tmp_path):
-    """A folder on the disk's file system, or on tmpfs."""
+    """A folder on the disk's file system, or in tmpfs."""
     if request.param == "disk":
         yield tmp_path
         return
@@ -70,8 +70,8 @@ def place(request, tmp_path):
 
 
 def read_on(batches, values):
-    """Adds the values of a loader's batches, by sample, to `values`. Returns the
-    error that ended them, or None."""
+    """Adds the values of batches, by sample, to `values`. Returns the error that ended
+    the batches, or None."""
     try:
         for batch in batches:
             for number, value in zip(batch.sample_ids.tolist(), batch.value):
@@ -92,7 +92,8 @@ def test_a_commit_in_mid_epoch(place, options):
             read_on([next(batches), next(batches)], values)
             writer.commit(4)
             error = read_on(batches, values)
-        # All values may have been cached by then.
+        # If there was no error, all values may have been cached before the second
+        # commit.
         assert lmdb_history.snapshot_of(values, writer.last) == before
         assert error is None or error.endswith(
             "data.mdb: was replaced or changed since the dataset was indexed")
@@ -104,7 +105,7 @@ def test_a_commit_in_mid_epoch(place, options):
 @pytest.mark.usefixtures("daemon")
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_what_was_cached_is_of_its_transaction(place, options):
-    """Pages are used anew: an extent holds other values later."""
+    """liblmdb reuses pages, so an extent later holds other values."""
     with Writer(place / "env", options) as writer:
         for count in (2, 1, 3, 5):
             writer.commit(count)
@@ -114,7 +115,7 @@ def test_what_was_cached_is_of_its_transaction(place, options):
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_an_index_that_is_older_than_its_file(tmp_path, place, options):
-    """The index was kept on the disk, and no daemon saw the commit."""
+    """The index is stored on disk, and no daemon runs during the next commit."""
     with serving(tmp_path) as daemon, Writer(place / "env", options) as writer:
         for count in (3, 1, 2):
             writer.commit(count)

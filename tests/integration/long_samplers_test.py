@@ -1,4 +1,4 @@
-"""Samplers that list more keys than fit in memory are drawn as they are needed."""
+"""Samplers that list more keys than fit in memory. Their keys are drawn as needed."""
 
 import itertools
 import random
@@ -14,7 +14,7 @@ LENGTH = 10 ** 10
 
 
 class Draws(Dataset):
-    """Samples that tell their number and a random one."""
+    """Samples that consist of their number and a random number."""
 
     def __getitem__(self, index):
         return index, random.random()
@@ -24,7 +24,7 @@ class Draws(Dataset):
 
 
 class Thrown(Sampler):
-    """A sampler of the user's own, which draws by Python's generator."""
+    """A sampler of the user, which draws by Python's generator."""
 
     def __init__(self):
         pass
@@ -82,7 +82,7 @@ def lengthless():
 
 
 class Endless:
-    """A sampler without length."""
+    """A sampler without a length."""
 
     def __iter__(self):
         return lengthless()

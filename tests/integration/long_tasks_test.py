@@ -1,4 +1,4 @@
-"""Jobs whose samples take seconds of CPU time hold up no other."""
+"""Jobs whose samples take seconds of CPU time do not delay other jobs."""
 
 import select
 import signal
@@ -17,7 +17,7 @@ from trouble import ctl, until
 CPUS = 2
 HEAVY_JOBS = 3
 LIGHT_EPOCHS = 10
-# Takes a hundred thousand times as long as the light job's crop.
+# This op takes a hundred thousand times as long as the light job's crop.
 HEAVY = """
 import sys
 import forebay
@@ -35,7 +35,7 @@ with forebay.DataLoader(sys.argv[1], batch_size=4, framework="numpy",
 
 @pytest.fixture
 def busy_daemon(tmp_path):
-    """A daemon for two CPUs, which need not end its tasks when the test ends."""
+    """A daemon for two CPUs. Its tasks may still run when the test ends."""
     config = tmp_path / "forebayd.toml"
     config.write_text(f"[cpu]\nworkers = {CPUS}\n")
     folder = tmp_path / "daemon"
@@ -59,7 +59,7 @@ def images(tmp_path):
 
 @pytest.fixture
 def heavy_jobs(busy_daemon, images):
-    """Jobs that make their first samples, more of them than CPUs."""
+    """Jobs that make their first samples. There are more of these jobs than CPUs."""
     jobs = [subprocess.Popen([sys.executable, "-c", HEAVY, str(images)],
                              stdout=subprocess.PIPE, universal_newlines=True)
             for _ in range(HEAVY_JOBS)]

@@ -24,7 +24,7 @@ def folder(shared_daemon, tmp_path, photos, monkeypatch):
         entries = {b"%s-%d" % (name.encode(), i): next(pictures).read_bytes()
                    for i in range(count)}
         write(tmp_path / "lsun" / f"{name}_lmdb", entries)
-    monkeypatch.chdir(tmp_path)  # torchvision writes the keys here
+    monkeypatch.chdir(tmp_path)  # torchvision writes the list of keys here
     return tmp_path / "lsun"
 
 

@@ -112,7 +112,8 @@ def test_label_that_is_missing(shared_daemon, table, name, missing, text):
     rows = [dict(row, number=float(at), caption="")
             for at, row in enumerate(rows)]
     rows[3]["number"] = missing
-    line = 5 if name.endswith(".csv") else 4  # the first has the names
+    # The first line of a CSV file has the columns' names.
+    line = 5 if name.endswith(".csv") else 4
     assert refusal(forebay.DataError, write(folder, rows, name),
                    columns={"image": "file", "label": "number"}) == (
         f"{folder}: {name}: line {line}: {text}")
@@ -196,7 +197,7 @@ def test_paths_that_leave_the_folder(shared_daemon, table, tmp_path):
     for name in ("../secret.jpg", str(tmp_path / "secret.jpg")):
         path = write(folder, rows[:3] + [dict(rows[3], file=name)])
         text = refusal(forebay.PermissionDenied, path)
-        # The row before has two lines.
+        # The row before takes two lines.
         assert text.startswith(f"{folder}: train.csv: line 6: "), text
 
 
@@ -233,7 +234,7 @@ def test_json_that_nests_deep(shared_daemon, table):
             dict(rows[1], kind="DEEP")).replace('"DEEP"', deep))
         assert refusal(forebay.DataError, other) == (
             f"{folder}: other.jsonl: line 2: is nested more than 64 deep")
-        # The other loader is not disturbed.
+        # The other loader is not affected.
         assert sum(len(batch.label) for batch in batches) == len(rows) - 7
 
 
@@ -260,8 +261,7 @@ def test_manifest_and_images_that_change(shared_daemon, table):
         content = image.read_bytes()
         image.unlink()
         image.write_bytes(content + b"\0")
-        # The loader opens the table anew because of the image, and finds other
-        # rows.
+        # Because of the image, the loader opens the table anew, and finds other rows.
         with pytest.raises(forebay.StateError) as caught:
             for _ in loader:
                 pass

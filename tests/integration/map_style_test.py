@@ -1,4 +1,4 @@
-"""forebay.Dataset gives samples by number, for the loaders of other
+"""forebay.Dataset gives samples by their numbers, for the loaders of other
 libraries."""
 
 import io
@@ -55,7 +55,7 @@ def test_images_are_as_pillow_has_them(daemon, mixed):
         assert image.dtype == numpy.uint8 and (image == pixels(path)).all()
         assert label == int(path.parent.name) and isinstance(label, int)
     assert (dataset[-1][0] == pixels(files(mixed)[-1])).all()
-    # Arrays are the caller's own.
+    # Arrays belong to the caller.
     first = dataset[0][0]
     kept = first.copy()
     dataset[1], dataset[2]

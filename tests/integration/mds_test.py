@@ -1,5 +1,5 @@
-"""Datasets of MDS shards, from the files to a trainer's batches: what MosaicML's
-reader reads is what a trainer gets (tests/golden/mds/make_golden.py)."""
+"""Datasets of MDS shards, from the files to a trainer's batches. A trainer gets what
+MosaicML's reader reads (tests/golden/mds/make_golden.py)."""
 
 import base64
 import io
@@ -33,7 +33,7 @@ def golden(name):
 
 
 def is_value(value, expected):
-    """Whether a field is what the reader has read."""
+    """Returns whether a field has the value that MosaicML's reader has read."""
     if isinstance(expected, dict) and "dtype" in expected:
         array = numpy.array(expected["items"], expected["dtype"])
         return (value.dtype == array.dtype and
@@ -289,7 +289,7 @@ def test_samples_that_are_damaged_are_named(shared_daemon, folder):
     shard = folder / "shard.00000.mds"
     whole = bytearray(shard.read_bytes())
     begin, = struct.unpack_from("<I", whole, 4)
-    struct.pack_into("<I", whole, begin, 2**31)  # bytes of the first column
+    struct.pack_into("<I", whole, begin, 2**31)  # byte count of the first column
     shard.write_bytes(whole)
     text = refusal(forebay.DataError, folder, fields=("label",))
     assert text == (f"{folder}: shard.00000.mds: sample 0: any: has 2147483648 bytes, "
@@ -297,7 +297,7 @@ def test_samples_that_are_damaged_are_named(shared_daemon, folder):
 
 
 def write_shard(path, columns, sample):
-    """A shard of one sample. Columns are names and encodings of any length."""
+    """Writes a shard of one sample. `columns` are names and encodings of any length."""
     config = json.dumps({
         "format": "mds", "version": 2, "column_names": [name for name, _ in columns],
         "column_encodings": [encoding for _, encoding in columns],

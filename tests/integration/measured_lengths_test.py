@@ -1,5 +1,5 @@
-"""Batches by lengths that no index has: of clips, in seconds too, and of fields that
-only their records tell."""
+"""Batches by lengths that no index has: the lengths of clips, also in seconds, and of
+fields whose lengths only their records tell."""
 
 import io
 import random
@@ -19,7 +19,7 @@ from trouble import ctl, refusing
 
 ENDINGS = ("wav", "flac", "ogg", "opus", "mp3")
 COUNT = 60
-# An encoder may add as many at the ends, in formats that do not say how much.
+# An encoder may add so many frames at the ends, in formats that do not tell the number.
 SLACK = 4000
 
 
@@ -33,7 +33,7 @@ def frames_of(number):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Files of all formats, and of several rates."""
+    """A folder of clips in all formats, and at several rates."""
     place = tmp_path_factory.mktemp("clips")
     for number in range(COUNT):
         save(place / f"{number:03}.{ENDINGS[number % 5]}",
@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def frames(folder, shared_daemon):
-    """The number of frames that each clip is delivered with."""
+    """Returns the number of frames with which each clip is delivered."""
     with open_audio(folder, bucket_by="length") as loader:
         found = {number: len(one) for batch in loader
                  for number, one in zip(batch.sample_ids.tolist(), batch.audio)}
@@ -91,7 +91,7 @@ def test_batches_of_seconds(shared_daemon, folder, frames, bucket_by, ragged, mo
                 len(clips) * [max(longest)] if ragged == "pad" else longest)
     check(batches, seconds(frames), most, ragged == "pad")
     filled = [sum(seconds(frames)[number] for number in ids) for ids in batches]
-    if ragged == "list":  # all but one of a window are
+    if ragged == "list":  # all windows have this length, except one
         assert numpy.mean(sorted(filled)[1:]) > 0.5 * most
 
 
@@ -139,7 +139,8 @@ def test_an_epoch_goes_on_anywhere(shared_daemon, folder, frames, seed):
 
 
 def test_what_comes_out_counts(shared_daemon, folder, frames):
-    """A resampled clip has its own seconds, and as many frames as it then has."""
+    """A resampled clip keeps its length in seconds. Its number of frames is that of the
+    result."""
     resample = {"audio": T.Resample(new_freq=8000, lowest_freq=8000)}
     with open_audio(folder, batch_size=1, transform=resample,
                     max_seconds=4) as loader:
@@ -185,14 +186,14 @@ def test_headers_are_enough_and_are_kept(daemon, tmp_path):
     daemon.start()
     with open_audio(place, **options) as loader:
         assert source_bytes(daemon) < size / 20
-    # Another dataset is measured anew.
+    # A dataset with another file is measured anew.
     save(place / "30.wav", clip(0, 900_000))
     with open_audio(place, **options) as loader:
         assert batches_of(loader)[0][0] == 30
 
 
 def test_a_long_silence_has_room(shared_daemon, tmp_path):
-    """No file of that size is expected to have as much."""
+    """A silent clip has more frames than is expected of files of its size."""
     for number in range(8):
         save(tmp_path / "a" / f"{number}.flac",
              numpy.zeros((200_000 if number == 5 else 4000, 1), "float32"))
@@ -239,9 +240,6 @@ def test_only_audio_has_seconds(shared_daemon, tmp_path):
         forebay.DataLoader(forebay.npy_folder(tmp_path), max_seconds=5)
 
 
-# Records.
-
-
 def varint(number):
     out = b""
     while number > 127:
@@ -251,7 +249,8 @@ def varint(number):
 
 
 def token_example(tokens, text):
-    """A tf.train.Example of integers, and of a text of an unrelated length."""
+    """Returns a tf.train.Example of integers, and of a text whose length is
+    unrelated."""
     features = (("tokens", part(3, part(1, b"".join(map(varint, tokens))))),
                 ("text", part(1, part(1, text))))
     return part(1, b"".join(part(1, part(1, name.encode()) + part(2, feature))

@@ -1,5 +1,5 @@
-"""Tests that the daemon's memory stays below `memory.limit`, whatever a dataset
-is. A request for more is refused by name."""
+"""The daemon's memory stays below `memory.limit`, whatever the dataset. A request that
+needs more is refused with an error that says so."""
 
 import contextlib
 import os
@@ -18,23 +18,22 @@ from raw_session import (INVALID_ARGUMENT, RESOURCE_EXHAUSTED, RawSession,
 from trouble import memory_used, until
 
 MIB = 1 << 20
-LIMIT = 53 * MIB  # of which 33 are taken before anybody comes
+LIMIT = 53 * MIB  # the daemon itself takes 33 MiB of it
 FILES = 100_000
 ROWS = 60_000
 IMAGE = "0/0.jpg"
-LIST = 16  # bytes that a list of samples takes for each
+LIST = 16  # bytes that a list of samples takes for each sample
 
 
 def resident(daemon):
-    """Bytes of anonymous and shared memory that the daemon has now."""
+    """Returns the bytes of anonymous and shared memory that the daemon has now."""
     status = pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text()
     return sum(int(kib) << 10 for kib in
                re.findall(r"Rss(?:Anon|Shmem):\s+(\d+) kB", status))
 
 
 class Watch:
-    """Records the most memory that the daemon has from now on, beyond what it
-    has."""
+    """Records the daemon's largest memory use from now on, beyond its present use."""
 
     def __init__(self, daemon):
         self._daemon = daemon
@@ -63,14 +62,14 @@ class Watch:
 
 @contextlib.contextmanager
 def raw(daemon):
-    """A raw session that has greeted."""
+    """Opens a raw session, and sends the greeting."""
     with RawSession(daemon.runtime_dir / "session.sock") as opened:
         yield opened.greet()
 
 
 @contextlib.contextmanager
 def limited(folder, limit=LIMIT):
-    """A daemon with so much memory."""
+    """Runs a daemon with the memory limit `limit`."""
     config = folder / "forebayd.toml"
     config.write_text(f"[memory]\nlimit = '{limit >> 20}MiB'\n[cpu]\nworkers = 2\n"
                       "[image]\nscratch_limit = '4MiB'\n[cache]\nmemory = '0'\n")
@@ -101,7 +100,7 @@ def small(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def many_files(tmp_path_factory):
-    """A class folder of FILES files with long names."""
+    """A class folder of FILES files that have long names."""
     folder = tmp_path_factory.mktemp("many") / "data"
     (folder / "a").mkdir(parents=True)
     where = os.open(folder / "a", os.O_RDONLY)
@@ -113,8 +112,8 @@ def many_files(tmp_path_factory):
 
 
 def refused(daemon, opening, *named):
-    """Checks that `opening` is refused for want of memory. The limit holds
-    meanwhile, and all memory is given back."""
+    """Checks that `opening` is refused for lack of memory. The limit holds meanwhile,
+    and all memory is released afterwards."""
     used = memory_used(daemon)
     with Watch(daemon) as watch:
         with pytest.raises(forebay.ResourceExhausted) as caught:
@@ -126,7 +125,7 @@ def refused(daemon, opening, *named):
 
 
 def held(daemon, opening, least):
-    """Opens a dataset that fits. Checks that its memory is counted while it is
+    """Opens a dataset that fits, and checks that its memory is counted while it is
     open."""
     used = memory_used(daemon)
     with Watch(daemon) as watch:
@@ -163,7 +162,7 @@ def test_tables(daemon, small, name):
     write_table(table, ROWS // 20)
     dataset = held(daemon, opening, 4 * 100 * ROWS // 20)
     assert len(dataset) == ROWS // 20
-    # The file alone would fit, but not together with its index.
+    # The file alone would fit, but not together with the file's index.
     write_table(table, ROWS // 2)
     refused(daemon, opening, small, name)
     write_table(table, ROWS)
@@ -171,7 +170,7 @@ def test_tables(daemon, small, name):
 
 
 def test_a_table_of_one_cell(daemon, small):
-    """A text as long as the file is not copied without being counted."""
+    """A text as long as the file is not copied before the copy is counted."""
     table = small / "cell.csv"
     table.write_text(f"p,c\n{IMAGE},{'x' * (12 * MIB)}\n")
     refused(daemon, lambda: forebay.Dataset(
@@ -196,7 +195,7 @@ def reader_spec(dataset):
 
 
 def lists(session, folder, numbers):
-    """Opens a subset by so long a list. Returns the answer."""
+    """Opens a subset by a list of `numbers` samples. Returns the answer."""
     job, session_messages = messages()
     subset = job.DatasetSpec()
     part = subset.subset.part
@@ -246,7 +245,7 @@ def test_arrays(daemon, session):
 
 
 def test_coordinated_orders(tmp_path, small):
-    """Coordinated orders take 8 bytes a sample."""
+    """Coordinated orders take 8 bytes for each sample."""
     job, session_messages = messages()
     spec = loader_spec(batch_size=1)
     spec.sampler.order = job.SamplerSpec.COORDINATED
@@ -299,7 +298,7 @@ def test_closed_loaders_have_what_is_held_of_them_alone(daemon, photos):
 
 
 def test_specs_of_nothing(daemon, session):
-    """A part takes two bytes in a message, but some hundred after parsing."""
+    """A part takes two bytes in a message, but some hundred bytes after parsing."""
     job, session_messages = messages()
     part = job.LoaderSpec(
         dataset=job.DatasetSpec(v3_parts=[job.DatasetSpec()])).SerializeToString()
@@ -319,8 +318,8 @@ def test_specs_of_nothing(daemon, session):
 
 
 def test_what_is_freed_goes_back(tmp_path, many_files):
-    """A client that opens a dataset and leaves, again and again, leaves no more
-    memory in use than one index, which is kept for a while."""
+    """A client opens a dataset and leaves, again and again. Afterwards only one index
+    is in use, which is kept for a while."""
     job, session_messages = messages()
     request = session_messages.OpenReader(spec=reader_spec(
         loader_spec(many_files).dataset))
@@ -332,7 +331,7 @@ def test_what_is_freed_goes_back(tmp_path, many_files):
             os.close(root)
             assert answer.dataset_size == FILES, answer
 
-    most = 256 * MIB // 8  # of kept indexes
+    most = 256 * MIB // 8  # of all kept indexes
     with limited(tmp_path, 256 * MIB) as daemon:
         used, before = memory_used(daemon), resident(daemon)
         left = []
@@ -340,5 +339,5 @@ def test_what_is_freed_goes_back(tmp_path, many_files):
             open_and_leave(daemon)
             until(lambda: memory_used(daemon) - used <= most, "the rest is given back")
             left.append((resident(daemon) - before) >> 20)
-        # Malloc keeps some memory at the end of each of eight arenas.
+        # malloc keeps some memory at the end of each of its eight arenas.
         assert max(left) <= 16 + (most >> 20), left

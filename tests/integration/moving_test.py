@@ -1,4 +1,4 @@
-"""A stock training script moves over by changing one line."""
+"""A stock training script uses Forebay after a change of one line."""
 
 import os
 import pathlib
@@ -75,7 +75,8 @@ def test_it_trains_on_two_ranks(data, tmp_path):
                    MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
              for rank in range(2)]
     for said, _ in [finish(rank) for rank in ranks]:
-        # Each has half of the training data, and validates on everything.
+        # Each process has half of the training data, and validates on all validation
+        # data.
         assert said.count("[3/3]") == EPOCHS
         assert said.count(f"Test: [{SAMPLES}]") == EPOCHS
         assert averages(said, "Acc@1")[-1] > 60

@@ -1,4 +1,4 @@
-"""Trainers that have no room for a mapping, for a while."""
+"""Trainers that for a while have no address space left for a mapping."""
 
 from trouble import PATIENCE, expect_line, nothing_left_behind, trainer
 

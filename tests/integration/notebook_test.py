@@ -29,11 +29,11 @@ while True:
 
 
 class CellError(Exception):
-    """The error that a cell raised: the exception's name, and its text."""
+    """The error that a cell raised: the exception's name and its text."""
 
 
 class Notebook:
-    """A kernel, and the user who types cells."""
+    """A kernel, used as by somebody who types cells."""
 
     def __init__(self, manager, client, photos):
         self.manager = manager
@@ -41,12 +41,12 @@ class Notebook:
         self._photos = str(photos)
 
     def begin(self):
-        """Waits for the kernel, and opens a loader in it."""
+        """Waits until the kernel is ready, and opens a loader in it."""
         self._client.wait_for_ready(timeout=PATIENCE)
         self.run(BEGIN.replace("PHOTOS", repr(self._photos)))
 
     def start(self, cell):
-        """Runs a cell without waiting. An error does not cancel cells that were
+        """Runs a cell without waiting for it. An error does not cancel cells that were
         started later."""
         return self._client.execute(cell, allow_stdin=False,
                                     stop_on_error=False)
@@ -77,7 +77,7 @@ class Notebook:
         self.end(self.start(cell))
 
     def value(self, expression):
-        """Returns the value of an expression of plain values."""
+        """Returns the value of an expression that consists of plain values."""
         reply = self._client.execute(
             "", user_expressions={"value": expression}, reply=True,
             allow_stdin=False, timeout=PATIENCE)
@@ -86,18 +86,19 @@ class Notebook:
         return ast.literal_eval(value["data"]["text/plain"])
 
     def save(self, expression, path):
-        """Returns an array of the kernel. `path`: where to save it."""
+        """Returns an array of the kernel, which is saved to the file `path` for
+        this."""
         self.run(f"numpy.save({str(path)!r}, {expression})")
         return numpy.load(path)
 
 
 @pytest.fixture
 def notebook(daemon, photos, tmp_path, monkeypatch):
-    """A notebook that has opened a loader, shuffled, of batches of 4."""
+    """A notebook that has opened a shuffled loader with batches of 4."""
     for name in ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR",
                  "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path))
-    # Does not use TCP, because another process may take the port meanwhile.
+    # TCP is not used, because another process may take the port meanwhile.
     manager = jupyter_client.KernelManager(
         transport="ipc", ip=str(tmp_path / "kernel"))
     with nothing_left_behind(daemon):
@@ -115,7 +116,8 @@ def notebook(daemon, photos, tmp_path, monkeypatch):
 
 @pytest.fixture
 def expect_whole_epochs(notebook, photos, tmp_path):
-    """Reads an epoch in the kernel, and compares it with the photographs."""
+    """A function that reads an epoch in the kernel, and compares it with the
+    photographs."""
     images = reference(photos)[0].transpose(0, 3, 1, 2)
 
     def check():
@@ -147,7 +149,7 @@ def test_interrupted_epochs(notebook, expect_whole_epochs):
 
 
 def test_interrupted_wait(daemon, notebook, expect_whole_epochs):
-    """Ctrl-C ends the wait even while no batch comes."""
+    """Ctrl-C ends next()'s wait even while no batch comes."""
     notebook.run("iterator = iter(loader); batch = next(iterator)")
     daemon.process.send_signal(signal.SIGSTOP)
     try:
@@ -164,8 +166,8 @@ def test_interrupted_wait(daemon, notebook, expect_whole_epochs):
 
 
 def test_outputs_keep_their_batches(notebook, photos, tmp_path):
-    """`Out` holds each batch that a cell shows: a whole epoch, with commands in
-    between."""
+    """`Out` holds each batch that a cell shows. The test shows a whole epoch, with
+    commands in between."""
     notebook.run("iterator = iter(loader)")
     for _ in range(12):
         notebook.run("next(iterator)")

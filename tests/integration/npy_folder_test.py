@@ -1,5 +1,5 @@
-"""Folders of .npy files, of which each is a sample: what numpy.load reads is what a
-trainer gets, with the labels and the order of torchvision's DatasetFolder."""
+"""Folders of .npy files, each of which is a sample. A trainer gets what numpy.load
+reads, with the labels and the order of torchvision's DatasetFolder."""
 
 import numpy
 import pytest
@@ -17,7 +17,7 @@ def open_folder(dataset, **arguments):
 
 
 def contents(loader):
-    """The arrays, the labels, if there are any, and the sample numbers."""
+    """Returns the arrays, the labels if there are any, and the sample numbers."""
     arrays, labels, ids = [], [], []
     for batch in loader:
         arrays += [array.copy() for array in batch.array]
@@ -213,7 +213,7 @@ def test_a_file_that_is_no_such_array_is_named(shared_daemon, flat, content, err
     with open_folder(flat, on_error="substitute") as loader:
         if error is forebay.DataError:
             assert len(contents(loader)[2]) == 11
-        else:  # the file is as good as the others
+        else:  # the file is no worse than the others
             with pytest.raises(error):
                 contents(loader)
 

@@ -1,5 +1,5 @@
-"""Datasets of .npy files, from the files to a trainer's batches: what numpy.load
-reads is what a trainer gets."""
+"""Datasets of .npy files, from the files to a trainer's batches. A trainer gets what
+numpy.load reads."""
 
 import os
 
@@ -14,7 +14,7 @@ from trouble import ctl, memory_used
 
 TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
          "uint64", "float16", "float32", "float64")
-SHAPES = ((), (3,), (4, 1), (2, 3, 4), (1, 2, 1, 3, 2))  # of a row
+SHAPES = ((), (3,), (4, 1), (2, 3, 4), (1, 2, 1, 3, 2))  # shapes of a row
 CHANCE = numpy.random.RandomState(3)
 
 
@@ -29,7 +29,7 @@ def open_rows(dataset, **arguments):
 
 
 def contents(loader):
-    """The rows and the sample numbers of an epoch, in the order of both."""
+    """Returns the rows and the sample numbers of an epoch, in the same order."""
     found = [(batch.array.copy(), batch.sample_ids.copy()) for batch in loader]
     assert all(type(rows) is numpy.ndarray for rows, _ in found)
     return (numpy.concatenate([rows for rows, _ in found]),
@@ -43,7 +43,7 @@ def same(one, other):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Four files, of which one has no rows, that a test may change."""
+    """Four files, one of which has no rows. A test may change them."""
     place = tmp_path / "rows"
     place.mkdir()
     for number, count in enumerate((7, 0, 1, 20)):

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("shared_daemon")
 
 @pytest.fixture
 def good(tmp_path):
-    """A file, to be opened with another."""
+    """A good file, which is opened together with a bad one."""
     numpy.save(tmp_path / "a.npy", numbers(3, (2, 3)))
     return tmp_path / "a.npy"
 
@@ -30,7 +30,8 @@ def refusal(error, dataset, **arguments):
 
 
 def of_pair(good, array, error):
-    """The refusal of a file beside a good one; its name is left out."""
+    """Returns the error that refuses a file beside a good one, without the file's
+    name."""
     numpy.save(good.with_name("b.npy"), array, allow_pickle=True)
     text = refusal(error, good.with_name("{a,b}.npy"))
     start = f"{good.parent}: b.npy: "
@@ -86,7 +87,7 @@ def test_files_that_are_not_as_long_as_they_say(good):
 
 
 def test_a_file_that_says_it_is_enormous(good):
-    """A sparse file with rows of a terabyte: no batch has room for one."""
+    """A sparse file has rows of a terabyte. No batch has room for one."""
     header = (b"{'descr': '|u1', 'fortran_order': False, 'shape': (2, %d), }"
               % (1 << 40))
     good.write_bytes(b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") +
@@ -124,7 +125,7 @@ def test_arguments_that_are_for_others(good):
 
 @pytest.mark.parametrize("change", [renamed, rewritten])
 def test_a_file_of_equal_size_and_time_is_read_anew(good, change):
-    """The file's header says that it has other rows."""
+    """The new file's header describes other rows."""
     other = numbers(6, (3,))
     numpy.save(good.with_name("other.npy"), other)
     content = good.with_name("other.npy").read_bytes()
@@ -139,7 +140,7 @@ def test_a_file_of_equal_size_and_time_is_read_anew(good, change):
 
 
 def test_elements_that_are_written_over_are_read_anew(good):
-    """The header stays; only the ctime tells."""
+    """The header stays the same; only the ctime shows the change."""
     with open_rows(good) as loader:
         before, _ = contents(loader)
         numpy.save(good.with_name("other.npy"), before + 1)
@@ -180,6 +181,6 @@ def test_a_file_that_is_replaced_before_the_first_batch_is_opened_anew(tmp_path)
     path = tmp_path / "a.npy"
     numpy.save(path, numbers(40))
     with open_rows(path) as loader:
-        after = numbers(40, dtype="int16")  # other rows, but as many
+        after = numbers(40, dtype="int16")  # other rows, but the same number
         numpy.save(path, after)
         assert same(contents(loader)[0], after)

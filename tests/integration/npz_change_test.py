@@ -1,5 +1,5 @@
-"""Files of rows that change while their largest array is read and the others are in
-memory: both are of one revision of the file, or there is an error."""
+"""Files of rows that change while their largest array is read from the file and the
+others are in memory. Both come from one revision of the file, or there is an error."""
 
 import numpy
 import pytest
@@ -11,11 +11,11 @@ from stale_files_test import (chmodded, linked, renamed, rewritten,
 
 pytestmark = pytest.mark.usefixtures("shared_daemon")
 ROWS = 1 << 16
-ROW_BYTES = 1 << 10  # so that the array is as large as one that stays in its file
+ROW_BYTES = 1 << 10  # makes the array so large that it stays in its file
 
 
 def save(path, x=1, y=1):
-    """A file with two arrays of one value each."""
+    """Writes a file with two arrays, each filled with one value."""
     numpy.savez(path, x=numpy.full((ROWS, ROW_BYTES), x, "uint8"),
                 y=numpy.full(ROWS, y, "uint8"))
     return path
@@ -26,7 +26,7 @@ def open_pairs(path):
 
 
 def pairs(batches):
-    """The pairs of values that rows of both arrays have, each once."""
+    """Returns the set of pairs of values that rows have in the two arrays."""
     found = set()
     for batch in batches:
         assert (batch.x == batch.x[:, :1]).all()

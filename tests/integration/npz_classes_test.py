@@ -1,5 +1,5 @@
-"""Class folders of NumPy's .npz files: what numpy.load reads is what a trainer gets,
-with the labels and the order of torchvision's DatasetFolder."""
+"""Class folders of NumPy's .npz files. A trainer gets what numpy.load reads, with the
+labels and the order of torchvision's DatasetFolder."""
 
 import numpy
 import pytest

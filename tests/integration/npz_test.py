@@ -1,5 +1,4 @@
-"""NumPy's .npz files, by rows and by files: what numpy.load reads is what a trainer
-gets."""
+"""NumPy's .npz files, by rows and by files. A trainer gets what numpy.load reads."""
 
 import io
 import os
@@ -23,7 +22,7 @@ def open_npz(dataset, **arguments):
 
 
 def contents(loader):
-    """The values of each field, by name, and the sample numbers."""
+    """Returns the values of each field, by name, and the sample numbers."""
     values, ids = {}, []
     for batch in loader:
         for name in batch._fields:
@@ -40,7 +39,7 @@ def all_same(found, expected):
 
 
 def mnist(path, how):
-    """Writes MNIST's arrays as Keras keeps them."""
+    """Writes arrays with the names and shapes of MNIST's, as Keras stores them."""
     arrays = {"x_train": numbers(30, (5, 4), "uint8"),
               "y_train": numbers(30, (), "uint8"),
               "x_test": numbers(7, (5, 4), "uint8"), "y_test": numbers(7, (), "uint8")}
@@ -101,7 +100,7 @@ def test_rows_are_in_memory_once(daemon, tmp_path, monkeypatch):
         monkeypatch.setenv("FOREBAY_JOB", f"job {job}")
         loaders.append(open_npz(tmp_path / "a.npz", batch_size=1))
         used.append(memory_used(daemon) - before)
-    # Each loader has memory of its own, too.
+    # Each loader also needs memory of its own.
     assert used[0] >= array.nbytes
     assert used[2] - used[0] < 2 * (used[1] - used[0]) + array.nbytes // 2
     for loader in loaders:
@@ -173,7 +172,7 @@ def test_files_differ_in_length(shared_daemon, tmp_path, how):
 
 @save
 def test_long_zeros_fit_into_a_batch(shared_daemon, tmp_path, how):
-    """The arrays deflate to a thousandth."""
+    """Compressed, the arrays have a thousandth of their size."""
     (tmp_path / "f").mkdir()
     for number, length in enumerate((100000, 200000, 150000, 1)):
         SAVE[how](tmp_path / "f" / f"{number}.npz", a=numpy.zeros(length, "int16"))
@@ -258,7 +257,8 @@ def test_files_that_are_cut_off(shared_daemon, tmp_path):
 
 
 def test_a_bomb_is_refused(shared_daemon, tmp_path):
-    """The archive's directory says that a member inflates to 1,000 times its bytes."""
+    """The archive's directory says that a member decompresses to 1,000 times its
+    bytes."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.npy", os.urandom(2 << 20))
@@ -270,7 +270,7 @@ def test_a_bomb_is_refused(shared_daemon, tmp_path):
 
 
 def test_what_is_inflated_is_counted(tmp_path):
-    """From the first sample on, which tells the type."""
+    """Even the first sample is counted, which is decompressed to learn the type."""
     (tmp_path / "f").mkdir()
     numpy.savez_compressed(tmp_path / "f" / "0.npz", x=numpy.zeros(100 << 20, "u1"))
     with limited(tmp_path) as daemon, Watch(daemon) as watch:
@@ -281,7 +281,7 @@ def test_what_is_inflated_is_counted(tmp_path):
 
 
 def test_no_rows_of_any_length(shared_daemon, tmp_path):
-    """Four arrays, whose rows would have 2**64 bytes together."""
+    """The four arrays have no rows. A row of all four would have 2**64 bytes."""
     start = b"\x93NUMPY\x01\0\x76\0"
     header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (0, %d), }" % (1 << 62)
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
@@ -314,7 +314,8 @@ def test_arguments():
 
 
 def test_a_large_array_stays_in_its_files(daemon, tmp_path):
-    """The array's rows are read from the file, those of the others from memory."""
+    """The large array's rows are read from the file, and those of the other from
+    memory."""
     parts = []
     for number in range(2):
         x = CHANCE.randint(0, 256, (1 << 16, 1 << 10)).astype("uint8")

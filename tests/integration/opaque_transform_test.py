@@ -1,4 +1,4 @@
-"""Datasets in memory whose transform is nothing but the user's own code."""
+"""Datasets in memory whose whole transform is the user's own code."""
 
 import os
 import warnings
@@ -17,7 +17,8 @@ AUGMENTED = V.Compose([V.RandomResizedCrop(24), V.RandomGrayscale(0.5), V.ToTens
 
 
 class TwoViews:
-    """Two views of an image, as contrastive learning takes them, and who made them."""
+    """Makes two views of an image, as contrastive learning needs them, and adds the id
+    of the process that made them."""
 
     def __init__(self, transform):
         self.transform = transform
@@ -27,7 +28,7 @@ class TwoViews:
 
 
 class ByName:
-    """A transform like those of Albumentations, which get an array by its name."""
+    """A transform like those of Albumentations, which get an array by keyword."""
 
     p = 1.0
 
@@ -43,7 +44,7 @@ def cifar(transform):
 
 
 def makers(loader):
-    """The processes that made the samples."""
+    """Returns the process ids that samples name as their makers."""
     with loader:
         return {maker for views, _ in loader for maker in views[2].tolist()}
 

@@ -1,4 +1,5 @@
-"""Places that forebay.open refuses, since the daemon would read something else."""
+"""Places that forebay.open refuses, because the daemon would read another file
+there."""
 
 import ctypes
 import errno
@@ -65,7 +66,7 @@ def test_without_descriptors(shared_daemon, tmp_path):
 
 
 def give_up_all_powers():
-    """File modes count from here on, for root too."""
+    """Gives up root's capabilities, so that file modes also restrict root."""
     version = 0x20080522
     found = ctypes.CDLL(None, use_errno=True).capset(
         (ctypes.c_uint32 * 2)(version, 0), (ctypes.c_uint32 * 6)())

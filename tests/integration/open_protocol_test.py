@@ -1,5 +1,5 @@
-"""Requests for ranges of files that no client of ours would make, and daemons
-that know none."""
+"""Requests for ranges of files that our clients would not make, and daemons that do not
+know such requests."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ MOST = 2**64 - 1
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Not to be changed by tests."""
+    """A folder of files. Tests must not change it."""
     place = tmp_path_factory.mktemp("files")
     make_files(place, [0, 5, 3 * MIB])
     (place / "below").mkdir()
@@ -32,7 +32,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def ask(session, folder):
-    """Asks for a range of a file in the folder; returns the answer."""
+    """A function that requests a range of a file in the folder, and returns the
+    answer."""
     def call(name, root=True, **fields):
         request = messages()[1].ReadObject(
             **{"root": os.fsencode(folder), "name": os.fsencode(name),
@@ -86,7 +87,7 @@ def test_ranges_that_are_none(ask, folder, fields):
 def test_names_that_are_none(ask, name, code):
     error = ask(name)
     assert error.code == code, error
-    # Whatever it says of the version.
+    # The code is the same, or is about the version, whatever version the request names.
     error = ask(name, version=messages()[1].ObjectVersion(size=BLOCK, stamp=1))
     assert error.code in (code, FAILED_PRECONDITION), error
 
@@ -100,7 +101,7 @@ def test_versions_that_are_none(ask, folder):
         version.CopyFrom(right)
         for field, value in wrong.items():
             setattr(version, field, value)
-        for _ in range(2):  # also once the right one is cached
+        for _ in range(2):  # the second time, the right version is cached
             error = ask(name, version=version)
             assert error.code == FAILED_PRECONDITION, (wrong, error)
             assert "was changed, replaced or removed" in text(error)
@@ -158,12 +159,12 @@ def test_who_is_killed_in_mid_read_leaves_nothing(daemon, folder):
 
     for _ in range(3):
         assert in_child(leave) == -signal.SIGKILL
-    # The cache has its memory from the start.
+    # The memory of the cache itself is taken at the daemon's start.
     until(lambda: memory_used(daemon) == before, "all has been given back")
 
 
 class OldDaemon:
-    """Greets clients, and knows no request for a range."""
+    """A daemon that answers greetings, and does not know requests for ranges."""
 
     def __init__(self, folder):
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -177,7 +178,7 @@ class OldDaemon:
         while True:
             try:
                 client, _ = self._listening.accept()
-            except OSError:  # it was shut down
+            except OSError:  # the socket was shut down
                 return
             self._clients.append(client)
             with client:
@@ -201,7 +202,8 @@ class OldDaemon:
         return True
 
     def _answer_read(self, client, request_id):
-        """Returns whether it listens to the client any more."""
+        """Answers a request for a range. Returns whether the daemon goes on listening
+        to the client."""
         answer = messages()[1].DaemonMessage()
         answer.error.code = INVALID_ARGUMENT
         answer.error.message = b"a message that is none of this protocol"
@@ -229,7 +231,8 @@ def test_a_daemon_that_is_too_old_is_named(tmp_path, folder, monkeypatch):
 
 
 class LyingDaemon(OldDaemon):
-    """Answers each request for a range with the same message and memory."""
+    """A daemon that answers each request for a range with the same message and
+    memory."""
 
     def __init__(self, folder, answer, sizes):
         self._reply, self._sizes = answer, sizes

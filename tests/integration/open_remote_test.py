@@ -1,4 +1,4 @@
-"""forebay.open reads objects of buckets and web servers: a real daemon,
+"""forebay.open of objects in buckets and on web servers: a real daemon,
 fake-gcs-server, and a proxy between them."""
 
 import os
@@ -27,7 +27,7 @@ def contents():
 
 @pytest.fixture(scope="module")
 def places(fake_gcs, contents):
-    """The folder with `contents`, by the ways to it."""
+    """The URIs of the folder with `contents`, by scheme."""
     fake_gcs.fill(BUCKET, {f"some/data/{name}": content
                            for name, content in contents.items()})
     return {"gs": f"gs://{BUCKET}/some/data",
@@ -79,7 +79,7 @@ def test_is_asked_for_once(daemon, places, contents, proxy):
         with forebay.open(uri) as file:
             file.seek(3 * MIB)
             assert file.read() == contents["large"][3 * MIB:]
-    # Each opening asks for the object's version alone.
+    # Each opening requests only the object's version.
     assert sum(proxy.asked().values()) == asked + 3
     total = ctl(daemon, "cache")["total"]
     assert int(total["source"]["bytes"]) == len(contents["large"])

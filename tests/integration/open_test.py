@@ -1,4 +1,5 @@
-"""forebay.open gives files as open() does, from the cache that all jobs share."""
+"""forebay.open gives the same files as open() does, from the cache that all jobs
+share."""
 
 import errno
 import io
@@ -24,7 +25,7 @@ SIZES = [0, 1, 511, 65536, 65537, MIB - 1, MIB, MIB + 1, 3 * MIB, 9 * MIB + 77]
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Files of random bytes, by their sizes. Not to be changed by tests."""
+    """Files of random bytes, by their sizes. Tests must not change them."""
     return make_files(tmp_path_factory.mktemp("files"), SIZES)
 
 
@@ -34,7 +35,7 @@ def large(files):
 
 
 def source_bytes(daemon):
-    """How many bytes the daemon has read from disks for all jobs."""
+    """Returns how many bytes the daemon has read from disks for all jobs."""
     return int(ctl(daemon, "cache")["total"].get("source", {}).get("bytes", 0))
 
 
@@ -69,7 +70,7 @@ def test_any_calls_do_as_with_a_builtin_file(shared_daemon, files, seed):
                     ("seek", (chance.randint(0, 9), os.SEEK_CUR)),
                     ("readline", (count,)), ("read", (-1,))])
                 wanted = getattr(theirs, name)(*arguments)
-                if name == "read1":  # may give less
+                if name == "read1":  # may return fewer bytes
                     theirs.seek(-len(wanted), os.SEEK_CUR)
                     found = ours.read1(count)
                     assert found == theirs.read(len(found))
@@ -196,7 +197,8 @@ def test_links_lead_where_they_lead(shared_daemon, files, tmp_path, monkeypatch)
     (tmp_path / "snapshot" / "a" / "file").symlink_to("../../blobs/x")
     (tmp_path / "other").symlink_to(tmp_path / "snapshot" / "a")
     assert forebay.open(tmp_path / "snapshot" / "a" / "file").read() == b"blob"
-    # The kernel resolves "..", after links; the text of the path does not count.
+    # The kernel resolves ".." after links. The text of the path alone does not tell the
+    # file.
     monkeypatch.chdir(tmp_path)
     assert forebay.open("other/../../blobs/x").read() == b"blob"
     assert forebay.open("blobs/x", root="blobs").read() == b"blob"
@@ -250,7 +252,7 @@ def test_a_second_reader_reads_nothing_from_the_disk(daemon, large, photos):
             file.seek(position)
             file.read(1000)
     assert source_bytes(daemon) == once
-    # With the folder as the root, a dataset's files are the same in the cache.
+    # If the root is the folder, the cache has the same keys as for a dataset's files.
     samples = forebay.Dataset(photos, decode=False).__getitems__(range(48))
     read = source_bytes(daemon)
     found = [forebay.open(path, root=photos).read()

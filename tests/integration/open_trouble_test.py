@@ -1,5 +1,5 @@
-"""Files of forebay.open while things go wrong: the file changes, the daemon goes,
-the process forks, threads and signals."""
+"""Files of forebay.open while the file changes, the daemon leaves, the process forks,
+or threads and signals interfere."""
 
 import concurrent.futures
 import gc
@@ -22,7 +22,7 @@ SIZES = [1, 70_000, MIB, 3 * MIB, 9 * MIB + 77]
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Files of random bytes, by their sizes. Not to be changed by tests."""
+    """Files of random bytes, by their sizes. Tests must not change them."""
     return make_files(tmp_path_factory.mktemp("files"), SIZES)
 
 
@@ -69,7 +69,7 @@ def test_goes_on_after_a_restart_of_the_daemon(daemon, large):
     expected = large.read_bytes()
     idle = forebay.open(large)
     with forebay.open(large) as file:
-        # In sequence, so that blocks were asked for ahead.
+        # The file is read in sequence, so blocks were requested ahead.
         found = [file.read(MIB // 2) for _ in range(7)]
         daemon.stop(signal.SIGKILL)
         daemon.start()
@@ -118,7 +118,7 @@ def test_threads(daemon, files):
 
     with concurrent.futures.ThreadPoolExecutor(12) as threads:
         assert all(threads.map(read, range(24)))
-    # Threads share one file: each byte goes to one of them.
+    # Several threads read one file. Each byte goes to one of them.
     with forebay.open(files[SIZES[-1]]) as file, \
             concurrent.futures.ThreadPoolExecutor(8) as threads:
         found = list(threads.map(lambda _: len(file.read(10_007)), range(2000)))
@@ -143,12 +143,12 @@ def test_many_files_one_after_another_leave_nothing(daemon, tmp_path):
     for _ in range(100):
         for number, path in enumerate(paths):
             file = forebay.open(path)
-            if number % 3:  # else it is dropped as it is
+            if number % 3:  # every third file is dropped without being read or closed
                 assert file.read() == path.name.encode() * 99
     del file
     assert len(os.listdir("/proc/self/fd")) == ours
     kept = descriptors(daemon)
-    # The daemon keeps the folder that it has read in.
+    # The daemon may keep open the folder from which it has read.
     assert sum((kept - before).values()) <= 1
     assert memory_used(daemon) <= memory + 2 * MIB
 

@@ -1,4 +1,4 @@
-"""Compressed files as their writers make them."""
+"""Compressed files like those of several programs."""
 
 import gzip
 import io
@@ -16,18 +16,21 @@ def one_member(content):
 
 
 def stored(content):
-    """A gzip member of stored blocks, as long for any bytes of equal length."""
+    """Returns a gzip member of stored blocks. Its length depends only on the content's
+    length."""
     return gzip.compress(content, 0, mtime=0)
 
 
 def many_members(content):
-    """Many gzip members, as bgzip and `pigz -i` write them; the last is empty."""
+    """Returns many gzip members, as bgzip and `pigz -i` write them. The last one is
+    empty."""
     return b"".join(gzip.compress(content[at:at + 65_000], mtime=0)
                     for at in range(0, len(content), 65_000)) + gzip.compress(b"")
 
 
 def flushed(content):
-    """A gzip member as pigz writes it: of pieces that end at a byte."""
+    """Returns a gzip member as pigz writes it, with pieces that end at byte
+    boundaries."""
     packer = zlib.compressobj(6, zlib.DEFLATED, 31)
     pieces = [packer.compress(content[at:at + 131_072]) +
               packer.flush(zlib.Z_SYNC_FLUSH)
@@ -36,7 +39,7 @@ def flushed(content):
 
 
 def padded(content):
-    """A gzip member with zeros behind it, as `tar --gzip` writes it on a tape."""
+    """Returns a gzip member with zeros after it, as `tar --gzip` writes to a tape."""
     return one_member(content) + bytes(10_240)
 
 
@@ -49,7 +52,7 @@ def _by(program, content):
 
 
 def one_frame(content):
-    """A zstd frame without the size of its content, as `tar --zstd` writes it."""
+    """Returns a zstd frame without its content's size, as `tar --zstd` writes it."""
     return _by(["zstd", "-q", "-c"], content)
 
 
@@ -58,12 +61,13 @@ def long_window(content):
 
 
 def parallel_zstd(content):
-    """Frames of 2 MiB, each behind one that is skipped and has its length."""
+    """Returns frames of 2 MiB. Before each one is a skippable frame that contains its
+    length."""
     return _by(["pzstd", "-q", "-c", "-1", "-p", "2"], content)
 
 
 def seekable(content):
-    """Frames of 500 KB, and the table of zstd's seekable format."""
+    """Returns frames of 500 KB, and the table of zstd's seekable format."""
     packed = table = b""
     for at in range(0, len(content), 500_000):
         piece = content[at:at + 500_000]
@@ -96,7 +100,7 @@ def noise(seed, length):
 
 
 def prose(seed, length):
-    """Text of which a third is left."""
+    """Returns text that compresses to a third of its size."""
     chance = random.Random(seed)
     words = [b"%d " % chance.randrange(5000) for _ in range(length // 4)]
     return b"".join(words)[:length].ljust(length)

@@ -1,4 +1,5 @@
-"""Persistent workers of a loader that rests for longer than slots are kept."""
+"""Persistent workers of a loader that rests for so long that its slots are taken
+back."""
 
 import os
 
@@ -35,12 +36,13 @@ def reachable(impatient, monkeypatch):
 
 
 def slots(daemon):
-    """Bytes of all loaders' slots."""
+    """Returns the bytes of all loaders' slots."""
     return int(ctl(daemon, "status")["memory_slots"])
 
 
 def rest(daemon, tmp_path):
-    """Returns when loaders have rested for so long that others lost their slots."""
+    """Returns when loaders have rested for so long that other loaders lost their
+    slots."""
     before = slots(daemon)
     numpy.save(tmp_path / "rows.npy", numpy.zeros((8, 4096), "float32"))
     with forebay.DataLoader(tmp_path / "rows.npy", 4) as other:
@@ -61,7 +63,7 @@ def test_caches_outlive_a_rest(impatient, tmp_path, arguments):
             assert sorted(number for numbers, _ in epoch_of(loader)
                           for number in numbers) == first
     assert dataset.misses.item() == misses
-    assert misses <= SAMPLES + 1  # one to see what samples are like
+    assert misses <= SAMPLES + 1  # one more, to learn the layout of samples
 
 
 def test_iterable_datasets_keep_theirs(impatient, tmp_path):
@@ -69,7 +71,8 @@ def test_iterable_datasets_keep_theirs(impatient, tmp_path):
         epoch_of(loader)
         before = workers(os.getpid())
         rest(impatient, tmp_path)
-        assert epoch_of(loader)[-1][1][-1] == 20  # each worker gives ten an epoch
+        # Each worker makes ten samples in an epoch.
+        assert epoch_of(loader)[-1][1][-1] == 20
         assert workers(os.getpid()) == before
 
 

@@ -1,4 +1,5 @@
-"""Long samplers of loaders that the daemon serves: drawn portion by portion."""
+"""Long samplers of loaders that the daemon serves. Their keys are drawn portion by
+portion."""
 
 import itertools
 import random
@@ -107,13 +108,13 @@ def test_the_length_is_known_without_keys(rows):
 
 @pytest.fixture(name="short_portions")
 def shorten_portions(monkeypatch):
-    """Portions that short epochs have several of."""
+    """Makes portions so short that a short epoch has several."""
     monkeypatch.setattr(_portions, "PORTION", 64)
     monkeypatch.setattr(drawing, "MOST_LISTED", 100)
 
 
 class Thrown(Sampler):
-    """Draws by Python's own generator."""
+    """A sampler that draws by Python's own generator."""
 
     def __init__(self, length=300):
         self.length = length
@@ -126,7 +127,7 @@ class Thrown(Sampler):
 
 
 class Endless:
-    """A sampler without length, whose keys do not end."""
+    """A sampler without a length, whose keys never end."""
 
     def __iter__(self):
         return itertools.cycle(range(-1, ROWS))
@@ -202,7 +203,7 @@ def test_a_state_goes_on_anywhere(rows, kind):
     with open_loader(rows, SAMPLERS[kind]()) as loader, \
             open_loader(rows, SAMPLERS[kind](), 5) as other:
         for number, state in enumerate(states):
-            list(loader.sampler)  # the state decides, however far the sampler is
+            list(loader.sampler)  # the state decides, wherever the sampler itself is
             loader.load_state_dict(state)
             assert loader.state_dict() == state
             assert ids(loader) == epochs[1][number:]
@@ -261,7 +262,8 @@ def test_set_epoch_begins_an_epoch(rows):
 @pytest.mark.usefixtures("short_portions")
 @pytest.mark.parametrize("kind", ["replacement", "several times", "users"])
 def test_two_iterators_do_not_disturb_one_another(rows, kind, monkeypatch):
-    monkeypatch.setattr(drawing, "_PORTION", 16)  # that the sampler draws at once
+    # Number of keys that the sampler draws at once.
+    monkeypatch.setattr(drawing, "_PORTION", 16)
     make = {**SAMPLERS, "users": Thrown}[kind]
     random.seed(3)
     wanted = grouped(list(make()), 7)
@@ -298,7 +300,7 @@ def test_each_portion_augments_anew_and_a_state_augments_alike(photos):
             states.append(loader.state_dict())
             images.append(batch.image.copy())
     pixels = {image.tobytes() for batch in images for image in batch}
-    assert len(pixels) > 200  # of 64 to a portion
+    assert len(pixels) > 200  # a portion has 64 keys
     for at in (2, 7, 8, 20, 30):
         with open_photos() as loader:
             loader.load_state_dict(states[at])

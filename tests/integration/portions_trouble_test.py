@@ -1,4 +1,5 @@
-"""Long samplers that fail, or are interrupted, between two portions."""
+"""Long samplers that fail, or that a signal handler interrupts, between two
+portions."""
 
 import signal
 
@@ -108,7 +109,7 @@ def test_a_late_key_that_is_no_sample_is_refused(rows, short_portions):
 
 
 class WithNumPys(Sampler):
-    """A sampler whose attribute `generator` is not torch's."""
+    """A sampler whose attribute `generator` is NumPy's."""
 
     def __init__(self):
         self.generator = numpy.random.default_rng(5)
@@ -125,7 +126,7 @@ def test_a_sampler_may_draw_by_a_generator_of_numpys(rows):
         assert sum(ids(loader), []) == list(WithNumPys())
 
 
-@pytest.mark.parametrize("batches", [9, 12])  # at a portion's end, and within one
+@pytest.mark.parametrize("batches", [9, 12])  # at the end of a portion, and within one
 def test_a_daemon_that_restarts_goes_on(daemon, rows, short_portions, batches):
     with open_loader(rows, Sizeless(200)) as loader:
         iterator = iter(loader)

@@ -1,4 +1,4 @@
-"""A script's output comes once, although processes are forked."""
+"""A script's output appears once, although processes are forked."""
 
 import os
 import subprocess
@@ -45,7 +45,7 @@ WAYS = {
 
 
 def run(folder, script):
-    """The texts that a script writes to standard output and error, which are files."""
+    """Runs a script whose standard output and error are files. Returns both texts."""
     (folder / "script.py").write_text(
         textwrap.dedent(START) + textwrap.dedent("    " + script.strip() + "\n"))
     with open(folder / "out", "w") as out, open(folder / "err", "w") as err:
@@ -68,6 +68,6 @@ def test_what_samples_print_comes_once_each(tmp_path):
                    "batch_size=2, num_workers=2))")
     assert err == "trouble before" and out.startswith("before")
     lines = out[len("before"):].split()
-    # The first sample is made again where a worker is asked for another one first.
+    # The first sample is made twice if a worker has to make another sample first.
     again = sorted(lines) == sorted(["made"] * 7 + [*"0012345"])
     assert again or sorted(lines) == sorted(["made"] * 6 + [*"012345"])

@@ -23,7 +23,7 @@ def _compiled():
 
 @functools.lru_cache(maxsize=None)
 def proto_module(name):
-    """The module of one file, such as "job"."""
+    """Returns the module of one file of proto/, such as "job"."""
     folder = _compiled()
     sys.path.insert(0, folder)
     try:

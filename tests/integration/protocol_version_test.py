@@ -1,5 +1,5 @@
-"""A client and a daemon of different versions. The older side is served, or
-told that one of the two needs an upgrade."""
+"""A client and a daemon with different versions of the protocol. The older side is
+served, or is told that one of the two needs an upgrade."""
 
 import os
 import socket
@@ -16,7 +16,7 @@ SAMPLES = 48
 
 
 class FirstDaemon:
-    """Greets clients, and refuses them, as a daemon of protocol version 1 does.
+    """A daemon of protocol version 1: answers clients' greetings by refusing them.
 
     Attributes:
       refusals: the reasons that it has given.
@@ -36,7 +36,7 @@ class FirstDaemon:
         while True:
             try:
                 client, _ = self._listening.accept()
-            except OSError:  # it was shut down
+            except OSError:  # the socket was shut down
                 return
             with client:
                 data, fds, _, _ = socket.recv_fds(client, MAX_MESSAGE, 8)
@@ -89,7 +89,7 @@ def test_an_older_daemon_is_said_to_be_one(first_daemon, photos, open_it):
 
 
 def test_an_older_client_is_served(connect, photos):
-    """A client of version 3, whose datasets have no kind."""
+    """A client of protocol version 3 sends datasets that do not name their kind."""
     session = connect()
     pidfd = os.pidfd_open(os.getpid())
     welcome, _ = session.call([pidfd], hello=session.hello(version=3))

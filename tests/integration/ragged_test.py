@@ -1,4 +1,4 @@
-"""Arrays whose first axis differs from sample to sample, in batches."""
+"""Batches of arrays whose first axis differs in length from sample to sample."""
 
 import io
 import tarfile
@@ -14,7 +14,7 @@ DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"
 
 
 def write_tar(path, arrays, name="npy"):
-    """Writes an array for each sample, and a text."""
+    """Writes an array and a text for each sample."""
     with tarfile.open(path, "w") as tar:
         for number, array in enumerate(arrays):
             file = io.BytesIO()
@@ -128,7 +128,7 @@ def test_nested_tensors(shared_daemon, tmp_path):
                   framework="torch") as loader:
         held = [batch for _ in range(3) for batch in loader]
     assert len(held) == 6
-    for batch in held:  # they stay as they were
+    for batch in held:  # checks that the batches have not changed
         assert batch.npy.layout == torch.jagged
         for tensor, sample in zip(batch.npy.unbind(), batch.sample_ids):
             assert torch.equal(tensor, torch.from_numpy(arrays[sample]))
@@ -229,7 +229,7 @@ def test_datasets_of_other_lengths_are_one(shared_daemon, tmp_path):
     paths = [write_tar(tmp_path / "0.tar", short), write_tar(tmp_path / "1.tar", long)]
     with open_tar(paths[0], batch_size=3) as loader:
         (arrays, _), = loader
-    assert arrays.shape == (3, 5)  # none is longer
+    assert arrays.shape == (3, 5)  # no array is longer
     with open_tar(tmp_path / "[01].tar", batch_size=6) as loader:
         (arrays, _), = loader
     assert [len(array) for array in arrays] == [5] * 3 + [90] * 3

@@ -1,4 +1,4 @@
-"""A client of session.sock that may say anything: raw packets, raw memory."""
+"""A client of session.sock that can send anything: raw packets and raw memory."""
 
 import fcntl
 import functools
@@ -14,16 +14,16 @@ from trouble import PATIENCE
 VERSION = 4  # of the protocol
 MAX_MESSAGE = 64 * 1024
 RING_BYTES = 8192
-RELEASE_ENTRIES = 64  # where the releases lie in their ring
-# Seals against sealing, shrinking, growing and writing. Python 3.9 has no names
-# for them.
+RELEASE_ENTRIES = 64  # offset of the entries in the release ring
+# The values of the seals against sealing, shrinking, growing and writing, for which
+# Python 3.9 has no names.
 ALL_SEALS = 0x1 | 0x2 | 0x4 | 0x8
 INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED = 3, 5, 7
 RESOURCE_EXHAUSTED, FAILED_PRECONDITION, OUT_OF_RANGE = 8, 9, 11
 
 
 def messages():
-    """The modules (job_pb2, session_pb2) that protoc makes of proto/."""
+    """Returns the modules (job_pb2, session_pb2) that protoc makes from proto/."""
     return proto_module("job"), proto_module("session")
 
 
@@ -49,8 +49,8 @@ def memfd(content):
 
 
 def sealed(content, size=None):
-    """Returns a sealed memfd with these bytes, made `size` bytes long if
-    given."""
+    """Returns a sealed memfd with these bytes. If `size` is given, the memfd is
+    extended to that size."""
     fd = os.memfd_create("hostile", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.write(fd, content)
     if size is not None:
@@ -65,7 +65,7 @@ def text(error):
 
 
 def in_child(check):
-    """Forks; the child runs `check`. Returns its exit status."""
+    """Forks. The child runs `check`. Returns the child's exit status."""
     pid = os.fork()
     if pid == 0:
         status = 1
@@ -80,8 +80,7 @@ def in_child(check):
 
 
 def forked(test):
-    """Runs a test in a child process, which keeps what it holds until it
-    ends."""
+    """Makes a test run in a child process, which holds everything until it ends."""
     @functools.wraps(test)
     def run(*arguments, **named):
         messages()
@@ -115,13 +114,14 @@ class RawSession:
         self.socket.close()
 
     def send(self, data, fds=()):
-        """Sends one packet as it is."""
+        """Sends one packet of these bytes."""
         self.socket.sendmsg([data], [(
             socket.SOL_SOCKET, socket.SCM_RIGHTS,
             struct.pack(f"{len(fds)}i", *fds))] if fds else [])
 
     def receive(self):
-        """Returns the next DaemonMessage and its descriptors; None: hung up."""
+        """Returns the next DaemonMessage and its descriptors; None if the daemon has
+        hung up."""
         data, control, _, _ = self.socket.recvmsg(
             MAX_MESSAGE, socket.CMSG_SPACE(64 * 4))
         if not data:
@@ -141,7 +141,8 @@ class RawSession:
             return True
 
     def encode(self, **kind):
-        """A ClientMessage's bytes; `kind` is one field and its message."""
+        """Returns a ClientMessage's bytes. `kind` is one field of it and the field's
+        message."""
         request = messages()[1].ClientMessage()
         self._last_id += 1
         request.request_id = self._last_id
@@ -150,8 +151,7 @@ class RawSession:
         return request.SerializeToString()
 
     def call(self, fds=(), **kind):
-        """Sends a request. Returns its answer, or its error, and the
-        descriptors."""
+        """Sends a request. Returns its answer or error, and the descriptors."""
         self.send(self.encode(**kind), fds)
         answer, answer_fds = self.receive()
         assert answer is not None, "the daemon hung up"
@@ -159,7 +159,7 @@ class RawSession:
         return getattr(answer, answer.WhichOneof("kind")), answer_fds
 
     def hello(self, version=VERSION, key="raw", **job):
-        """Returns a greeting: a valid one, unless arguments change it."""
+        """Returns a greeting, which is valid unless arguments change it."""
         greeting = messages()[1].Hello(protocol_version=version,
                                        client_version="raw")
         greeting.job.key = key.encode()
@@ -169,7 +169,7 @@ class RawSession:
         return greeting
 
     def greet(self):
-        """Greets as a client should. Returns self."""
+        """Sends the greeting of a proper client. Returns self."""
         pidfd = os.pidfd_open(os.getpid())
         answer, _ = self.call([pidfd], hello=self.hello())
         os.close(pidfd)
@@ -192,7 +192,7 @@ class RawSession:
 
 
 class RawRings:
-    """The rings of a loader, mapped by hand."""
+    """The mapped rings of a loader."""
 
     def __init__(self, fds):
         self.ready_fd, self.release_fd, self.event_fd = fds
@@ -209,7 +209,7 @@ class RawRings:
         return struct.unpack_from("III", self.ready, at)
 
     def push(self, number, slot, generation):
-        """Writes release `number` without telling the daemon."""
+        """Writes release number `number` into the ring without waking the daemon."""
         struct.pack_into("II", self.release, RELEASE_ENTRIES + 8 * number,
                          slot, generation)
         struct.pack_into("I", self.release, 0, number + 1)
@@ -218,6 +218,6 @@ class RawRings:
         os.write(self.event_fd, struct.pack("Q", 1))
 
 
-# Magic and version, the tail, and the error code and text each begin on a cache
-# line of their own.
+# The first bytes of the ready ring. Its magic and version, its tail, and its error code
+# and text each begin on a new cache line.
 RING_BYTES_OF_READY_HEAD = (64 + 64 + 4 + 2048 + 63) // 64 * 64

@@ -1,8 +1,8 @@
 """A trainer that reads one epoch after another, in order, without end.
 
-The trainer says "open", and then of each batch its number and a digest of its samples
-and bytes. Started with JSON: the dataset, whether Python code makes the samples, and
-further options of its loader.
+The trainer prints "open", and then for each batch its number and a digest of its
+samples and bytes. Its argument is JSON: the dataset, whether Python code makes the
+samples, and further options of its loader.
 """
 
 import json
@@ -19,7 +19,7 @@ from trouble import CROP
 
 
 class Decoded:
-    """The photographs of class folders, decoded by code of its own."""
+    """The photographs of class folders, decoded by Python code."""
 
     def __init__(self, root):
         self.paths = [os.path.join(folder, name)

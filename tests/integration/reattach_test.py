@@ -1,4 +1,4 @@
-"""A client whose daemon restarts waits for it, as long as the user says."""
+"""A client waits for its restarting daemon as long as the user has set."""
 
 import contextlib
 import ctypes
@@ -23,7 +23,8 @@ def retry_seconds(monkeypatch):
 
 @contextlib.contextmanager
 def away(daemon):
-    """Kills the daemon, and starts it again while the body of `with` waits."""
+    """Kills the daemon, and starts it again while the body of the `with` block
+    waits."""
     daemon.stop(signal.SIGKILL)
     back = threading.Timer(0.5, daemon.start)
     back.start()
@@ -34,7 +35,7 @@ def away(daemon):
 
 
 def in_child_while_away(daemon, check):
-    """Forks; the child runs `check` while the daemon is away. Returns its exit
+    """Forks. The child runs `check` while the daemon is away. Returns the child's exit
     status."""
     gone, tell = os.pipe()
 

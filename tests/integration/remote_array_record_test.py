@@ -24,7 +24,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def places(fake_gcs, folder):
-    """The same files in a bucket, by its URI and by its web address."""
+    """The URIs of the same files in a bucket: as a bucket, and by HTTP."""
     fake_gcs.fill("array-records", {f"a/{path.name}": path.read_bytes()
                                     for path in folder.iterdir()})
     return {"bucket": "gs://array-records/a",

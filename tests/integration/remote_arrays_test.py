@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def places(fake_gcs, folder):
-    """The same files in a bucket, by its URI and by its web address."""
+    """The URIs of the same files in a bucket: as a bucket, and by HTTP."""
     fake_gcs.fill("arrays-of-numpy", {
         f"a/{path.relative_to(folder)}": path.read_bytes()
         for path in folder.rglob("*") if path.is_file()})
@@ -44,7 +44,7 @@ def places(fake_gcs, folder):
 
 
 def epoch(dataset):
-    """All values of an epoch, by field, and the sample numbers."""
+    """Returns all values of an epoch, by field, and the sample numbers."""
     values, ids = {}, []
     with forebay.DataLoader(dataset, batch_size=5, framework="numpy", seed=4,
                             shuffle=True, autostart=False) as loader:

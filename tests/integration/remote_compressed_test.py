@@ -84,7 +84,8 @@ def test_an_object_that_is_replaced_is_noticed(fake_gcs, archive,  # noqa: F811
 @pytest.mark.usefixtures("daemon")
 def test_objects_with_an_encoding_are_read_as_they_are_stored(
         fake_gcs, archive, expected):  # noqa: F811
-    """Named as if they were not compressed, as `gsutil cp -Z` leaves them."""
+    """The objects have names without a suffix for compression, as `gsutil cp -Z` leaves
+    them."""
     fake_gcs.fill("encoded", {"a.tar": one_member(archive)})
     request = urllib.request.Request(
         f"{fake_gcs.url}/storage/v1/b/encoded/o/a.tar", method="PATCH",

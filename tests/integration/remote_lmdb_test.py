@@ -19,7 +19,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def places(fake_gcs, folder):
-    """The same files in a bucket, by its URI and by its web address."""
+    """The URIs of the same files in a bucket: as a bucket, and by HTTP."""
     objects = {f"a/{path.relative_to(folder)}": path.read_bytes()
                for path in folder.rglob("*") if path.is_file()}
     fake_gcs.fill("environments", objects)
@@ -75,7 +75,7 @@ def test_what_is_missing_is_named(places, place, pattern, message):
 
 @pytest.fixture
 def cacheless(tmp_path, proxy, monkeypatch):  # noqa: F811
-    """A daemon that reads each value when it is wanted."""
+    """A daemon that reads each value only when it is wanted."""
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
     path = tmp_path / "forebayd.toml"

@@ -1,4 +1,4 @@
-"""Clips in a bucket are measured by parts of their files, as local ones are."""
+"""Clips in a bucket are measured by parts of their files, as local clips are."""
 
 import numpy
 import pytest
@@ -15,7 +15,7 @@ FRAMES = [90_000 + 7_000 * (number * 13 % 29) for number in range(30)]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Clips whose headers are a small part of them."""
+    """A folder of clips whose headers are a small part of the files."""
     place = tmp_path_factory.mktemp("clips")
     noise = numpy.random.RandomState(3).uniform(-0.5, 0.5, (max(FRAMES), 2))
     for number, frames in enumerate(FRAMES):

@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def places(fake_gcs, folder):
-    """The same files in a bucket, by its URI and by its web address."""
+    """The URIs of the same files in a bucket: as a bucket, and by HTTP."""
     fake_gcs.fill("rows-of-numpy", {f"a/{path.name}": path.read_bytes()
                                     for path in folder.glob("*.npy")})
     return {"bucket": "gs://rows-of-numpy/a",
@@ -100,7 +100,7 @@ def test_objects_with_other_rows_are_named(fake_gcs, folder):
 
 @pytest.fixture
 def cacheless(tmp_path, proxy, monkeypatch):  # noqa: F811
-    """A daemon that reads each row when it is wanted."""
+    """A daemon that reads each row only when it is wanted."""
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
     path = tmp_path / "forebayd.toml"

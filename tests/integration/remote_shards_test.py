@@ -1,5 +1,5 @@
-"""Tar shards and manifests in buckets and on the web give the same samples as
-the same files on a local disk."""
+"""Tar shards and manifests in buckets and on the web give the same samples as local
+ones."""
 
 import contextlib
 import csv
@@ -33,7 +33,7 @@ def tar_of(members):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, photos):
-    """Shards, and a manifest with its photographs."""
+    """A folder of shards, and a manifest with its photographs."""
     place = tmp_path_factory.mktemp("data")
     pictures = sorted(photos.glob("*/*.jpg"))
     classes = sorted({path.parent.name for path in pictures})
@@ -57,7 +57,7 @@ def folder(tmp_path_factory, photos):
 
 @pytest.fixture(scope="module")
 def places(fake_gcs, folder):
-    """The same files in a bucket, by its URI and by its web address."""
+    """The URIs of the same files in a bucket: as a bucket, and by HTTP."""
     fake_gcs.fill("shards", {
         f"a/{path.relative_to(folder)}": path.read_bytes()
         for path in folder.rglob("*") if path.is_file()})
@@ -159,7 +159,7 @@ def test_a_row_that_names_nothing_is_told(daemon, fake_gcs):
 
 
 class WholeFiles(http.server.SimpleHTTPRequestHandler):
-    """A server that knows no ranges, like Python's own file server."""
+    """A server that does not support ranges, like Python's own file server."""
 
     encoding = None
 

@@ -22,7 +22,7 @@ from trouble import CROP, ctl, memory_used
 BUCKET = "photographs"
 # The limit of the daemon's memory while it reads photographs of 96 x 72 pixels.
 LIMIT = 192 << 20
-# The program itself, its libraries and its threads' stacks.
+# An allowance for the program itself, its libraries and its threads' stacks.
 PROGRAM = 96 << 20
 
 
@@ -54,8 +54,8 @@ def config(tmp_path):
 
 @pytest.fixture
 def serve(tmp_path, config, monkeypatch):
-    """Starts daemons that use a proxy as Cloud Storage, and a stand-in, if one
-    is given, as the machine's metadata server."""
+    """A function that starts a daemon which uses a proxy as Cloud Storage. The daemon
+    also uses a stand-in as the metadata server, if one is given."""
     @contextlib.contextmanager
     def start(cloud, machine=None):
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", cloud.url)
@@ -85,7 +85,7 @@ def open_loader(dataset, **arguments):
 
 
 def epoch(loader):
-    """Sample ids, labels and images, in the order in which they came."""
+    """Returns sample ids, labels and images, in the order in which they came."""
     ids, labels, images = [], [], []
     for batch in loader:
         ids.extend(int(i) for i in batch.sample_ids)
@@ -186,7 +186,7 @@ def test_an_object_that_is_replaced_is_an_error(daemon, fake_gcs, photos):
             for _ in iterator:
                 pass
         assert f"{last}: was replaced or " in str(caught.value)
-    # The daemon lists the bucket anew after such an error, though its list is
+    # After such an error, the daemon lists the bucket anew, although its list is
     # recent.
     with open_loader("gs://changing") as loader:
         assert len(epoch(loader)[0]) == len(contents)
@@ -206,7 +206,7 @@ def test_an_object_that_is_replaced_is_an_error(daemon, fake_gcs, photos):
 ])
 def test_bad_places(daemon, bucket, uri, error, message):
     if uri.endswith("/data"):
-        with open_loader(uri) as loader:  # "train" is its only class
+        with open_loader(uri) as loader:  # its only class is "train"
             assert loader.dataset.classes == ["train"]
         return
     with pytest.raises(error) as caught:
@@ -276,7 +276,7 @@ def test_a_daemon_that_reads_leaves_when_told_to(daemon, bucket, proxy):
 
 
 def test_a_daemon_that_lists_leaves_when_told_to(daemon, bucket, proxy, monkeypatch):
-    # The trainer waits for the next daemon if it finds its socket closed by then.
+    # The trainer waits for the next daemon if its socket is already closed.
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "0")
     held, go = threading.Event(), threading.Event()
 
@@ -303,16 +303,15 @@ def test_a_daemon_that_lists_leaves_when_told_to(daemon, bucket, proxy, monkeypa
 
 
 def peak(pid):
-    """The most memory that a process has had, in bytes."""
+    """Returns the most memory that a process has had, in bytes."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     line = next(x for x in status.splitlines() if x.startswith("VmHWM:"))
     return int(line.split()[1]) << 10
 
 
 def test_ten_epochs_on_a_bad_network(serve, fake_gcs, bucket, photos):
-    """Every sample comes exactly once in each epoch, with the right pixels,
-    while 5 % of all requests fail in every way. Memory stays below its
-    limit."""
+    """Every sample comes once in each epoch, with the right pixels, while 5 % of all
+    requests fail in various ways. Memory stays below its limit."""
     with MetadataServer() as machine, \
             FaultProxy(fake_gcs.url, 11, accepts=machine.accepts) as proxy:
         proxy.stall_seconds, proxy.slow_seconds = 1.0, 0.2

@@ -20,7 +20,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def places(fake_gcs, folder):
-    """The same files in a bucket, by its URI and by its web address."""
+    """The URIs of the same files in a bucket: as a bucket, and by HTTP."""
     fake_gcs.fill("records", {f"a/{path.name}": path.read_bytes()
                               for path in folder.glob("*.tfrecord")})
     return {"bucket": "gs://records/a", "web": f"{fake_gcs.url}/records/a"}
@@ -32,7 +32,7 @@ def read(dataset, **arguments):
 
 
 def same(one, other):
-    """Whether the samples and their order are equal, array by array."""
+    """Returns whether the samples and their order are equal, array by array."""
     return (list(one) == list(other) and
             all(repr(one[number]) == repr(other[number]) for number in one))
 

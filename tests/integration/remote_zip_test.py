@@ -21,7 +21,7 @@ def folder(tmp_path_factory, photos):
 
 @pytest.fixture(scope="module")
 def places(fake_gcs, folder):
-    """The same files in a bucket, by its URI and by its web address."""
+    """The URIs of the same files in a bucket: as a bucket, and by HTTP."""
     fake_gcs.fill("zips", {f"a/{path.name}": path.read_bytes()
                            for path in folder.glob("*.zip")})
     return {"bucket": "gs://zips/a", "web": f"{fake_gcs.url}/zips/a"}

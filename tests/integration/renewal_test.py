@@ -1,4 +1,4 @@
-"""A dataset that turns out to be out of date before any sample was given is
+"""A dataset turns out to be out of date before any sample was delivered. Then it is
 opened anew, even if that fails at first."""
 
 import shutil
@@ -12,7 +12,7 @@ from trouble import contents, open_loader, run_until_error
 
 SAMPLES = 48
 SOURCE_UNAVAILABLE = 14  # FOREBAY_SOURCE_UNAVAILABLE
-OTHER = 7  # the photograph that all are replaced by
+OTHER = 7  # index of the photograph that replaces all others
 AWAY = forebay.DaemonUnavailable("it is away")
 
 
@@ -35,12 +35,12 @@ def edit(folder, photos):
 
 
 class Opening:
-    """Replaces the function that opens a connection. Raises the errors that it
-    is given."""
+    """Stands in for the function that opens a connection. Raises the errors in `raises`
+    first."""
 
     def __init__(self, monkeypatch, module, name):
         self._real = getattr(module, name)
-        self.raises = []  # by the next calls, one each
+        self.raises = []  # one error for each of the next calls
         monkeypatch.setattr(module, name, self)
 
     def __call__(self, *arguments):
@@ -51,7 +51,7 @@ class Opening:
 
 @pytest.fixture
 def opening(monkeypatch):
-    """Replaces the function that opens loaders' connections."""
+    """Stands in for the function that opens loaders' connections."""
     return Opening(monkeypatch, forebay._connection, "Connection")
 
 

@@ -1,5 +1,5 @@
-"""The check of a share_key is made again when other workers take over: of another job,
-or for another daemon."""
+"""The check of a share_key is repeated when other workers take over, be they of another
+job or for another daemon."""
 
 import re
 import signal
@@ -22,12 +22,13 @@ def patient(daemon, monkeypatch):
 
 @pytest.fixture
 def scale():
-    """A factor that workers which were forked before see, too."""
+    """A factor in shared memory, which workers that are already forked see change."""
     return torch.ones(1).share_memory_()
 
 
 def begun(makes, arguments):
-    """Loaders of jobs with these functions, and their iterators behind a batch."""
+    """Returns loaders of jobs with these functions, their iterators, and one batch of
+    each."""
     loaders = [first_loader(Made(make), 1, seed=3, num_workers=2, share_key="renewed",
                             autostart=False, **arguments) for make in makes]
     iterators = [iter(loader) for loader in loaders]
@@ -35,19 +36,19 @@ def begun(makes, arguments):
 
 
 def is_owner(loader):
-    """Whether its own workers make its samples."""
+    """Returns whether a loader's own workers make its samples."""
     run, = loader._runs
     return run._is_served
 
 
 def is_plain(batches):
-    """Whether batches are those of `image`, in order."""
+    """Returns whether batches have the samples that `image` makes, in order."""
     return all((batch[0] == image(number)).all()
                for number, batch in enumerate(batches))
 
 
 def expect_a_difference(iterator, batches):
-    """Reads to the error; checks that each batch before was a good one."""
+    """Reads until the error, and checks that each earlier batch was good."""
     with pytest.raises(forebay.errors.StateError) as caught:
         for batch in iterator:
             batches.append(batch)

@@ -1,5 +1,5 @@
-"""Tests of the daemon's source of S3, on a server that checks signatures behind a
-proxy that injects faults of every kind."""
+"""The daemon's source of S3, on a server that checks signatures, behind a proxy that
+injects faults of every kind."""
 
 import random
 import threading
@@ -16,7 +16,7 @@ ROUNDS = 3
 
 @pytest.fixture(scope="module")
 def contents():
-    """Contents by name: of no part, of one, and of several."""
+    """Contents by name. The objects are read in no part, in one, and in several."""
     chance = random.Random(1)
     sizes = [0, 1, 2999, 3000, 3001, 20_000]
     sizes += [chance.randrange(1, 9_000) for _ in range(14)]
@@ -26,7 +26,7 @@ def contents():
 
 @pytest.fixture(scope="module")
 def bucket(fake_s3, contents):  # noqa: F811
-    """The URI of a folder of `contents`."""
+    """The URI of a folder in which `contents` are."""
     fake_s3.fill("source", {"data/" + name: content
                             for name, content in contents.items()})
     return "s3://source/data"
@@ -34,7 +34,7 @@ def bucket(fake_s3, contents):  # noqa: F811
 
 @pytest.fixture
 def reader(tmp_path, fake_s3):  # noqa: F811
-    """Options of who may read."""
+    """Options with the credentials of somebody who may read."""
     path = tmp_path / "credentials"
     path.write_text(ACCOUNT.format(**fake_s3.keys["reader"]))
     return ("--credentials", str(path))
@@ -50,7 +50,7 @@ def test_all_is_read_once_with_right_bytes_whatever_goes_wrong(
         assert len(proxy.faults()) > 4, proxy.faults()
         came = proxy.asked()
     gets = asked["gets"]
-    # A request that is given up at once need not reach the proxy.
+    # A request that is cancelled at once need not reach the proxy.
     assert came["media"] <= gets["requests"]
     assert gets["requests"] <= came["media"] + gets["hedges"]
     assert gets["retries"] > 0 and gets["failures"] > 0
@@ -69,8 +69,7 @@ def test_each_fault_passes(fake_s3, bucket, contents, reader, kind):  # noqa: F8
 
 def test_a_page_that_is_broken_is_asked_for_again(
         fake_s3, bucket, contents, reader):  # noqa: F811
-    # Tries seeds one after the other, because only some begin with a broken
-    # page.
+    # Tries one seed after the other, because only some begin with a broken page.
     for seed in range(100):
         with FaultProxy(fake_s3.url, seed, accepts=bool, speaks=S3) as proxy:
             proxy.spoil(0.5, ["broken_page"])
@@ -85,7 +84,7 @@ def test_a_page_that_is_broken_is_asked_for_again(
 def test_an_object_that_was_replaced_is_an_error(
         fake_s3, contents, reader):  # noqa: F811
     some = dict(list(contents.items())[:8])
-    name = sorted(some)[5]  # of several parts
+    name = sorted(some)[5]  # an object of several parts
     fake_s3.fill("replaced", {"data/" + each: content
                               for each, content in some.items()})
     with FaultProxy(fake_s3.url, accepts=bool, speaks=S3) as proxy:
@@ -95,7 +94,7 @@ def test_an_object_that_was_replaced_is_an_error(
         def replace(target):
             if place not in target:
                 return
-            with turn:  # the others wait
+            with turn:  # all other requests wait
                 passed.append(target)
                 if len(passed) == 3:
                     fake_s3.fill("replaced", {"data/" + name: b"other" * 4000})

@@ -1,5 +1,5 @@
-"""Datasets in S3: a real daemon, moto, which checks each signature by Amazon's own
-code, and a proxy between them that injects faults."""
+"""Datasets in S3: a real daemon, moto, and a proxy between them that injects faults.
+moto checks each signature by Amazon's own code."""
 
 import contextlib
 import io
@@ -17,7 +17,7 @@ from tfrecord_test import frame, open_records
 from trouble import CROP, ctl
 
 BUCKET = "photographs"
-# Keys are escaped in lists, in URLs and in signatures, each in its own way.
+# Lists, URLs and signatures each escape these keys in a different way.
 ODD = ["a b", "ü", "+", "%2B", "&=?#", "'\"<>", "~-_.!*()", "a//b", "tab\tline",
        "...", "@:$,;[]{}|^`\\", "\u65e5\u672c", "e\u0301"]
 ACCOUNT = ("[default]\naws_access_key_id = {id}\naws_secret_access_key = {secret}\n")
@@ -26,7 +26,7 @@ ONLY_SIGNED = "\naws_session_token = {token}\n"
 
 @pytest.fixture(scope="module")
 def fake_s3():
-    """A running server of S3's API, for buckets of this module's tests."""
+    """A running server of S3's API, for the buckets of this module's tests."""
     from fake_s3 import FakeS3, missing
     if missing():
         pytest.skip(missing())
@@ -53,7 +53,7 @@ def proxy(fake_s3):
 
 @pytest.fixture
 def account(tmp_path):
-    """Writes the file of credentials that daemons read."""
+    """A function that writes the file of credentials that daemons read."""
     path = tmp_path / "credentials"
 
     def write(keys):
@@ -70,7 +70,8 @@ def account(tmp_path):
 
 @pytest.fixture
 def serve(tmp_path, account, monkeypatch):
-    """Starts daemons that read S3 at a URL, by the keys of `account`."""
+    """A function that starts a daemon which reads S3 at a URL, with the keys of
+    `account`."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_REGION",
                  "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_CONFIG_FILE"):
         monkeypatch.delenv(name, raising=False)
@@ -104,7 +105,7 @@ def open_loader(dataset, **arguments):
 
 
 def epoch(loader):
-    """Sample ids, labels and images, in the order in which they came."""
+    """Returns sample ids, labels and images, in the order in which they came."""
     ids, labels, images = [], [], []
     for batch in loader:
         ids.extend(int(i) for i in batch.sample_ids)
@@ -119,7 +120,7 @@ def same(one, other):
 
 
 def refusal(uri):
-    """The error of a dataset that cannot be opened."""
+    """Returns the error of a dataset that cannot be opened."""
     with pytest.raises(forebay.ForebayError) as caught:
         open_loader(uri)
     return str(caught.value)
@@ -199,7 +200,8 @@ def test_lists_go_on_beyond_a_page(daemon, fake_s3, photos, proxy):
         assert len(loader.dataset) == 1020
         ids = [int(i) for batch in loader for i in batch.sample_ids]
     assert sorted(ids) == list(range(1020))
-    # Four lists: one of the folders, two of the first folder, one of the other.
+    # The four lists are one of the folders, two of the first folder, and one of the
+    # other.
     assert proxy.asked()["list"] == 4
 
 
@@ -258,7 +260,7 @@ def test_an_object_that_is_replaced_is_an_error(daemon, fake_s3, photos):
             for _ in iterator:
                 pass
         assert f"{last}: was replaced or " in str(caught.value)
-    # The daemon lists the bucket anew after such an error, though its list is
+    # After such an error, the daemon lists the bucket anew, although its list is
     # recent.
     with open_loader("s3://changing") as loader:
         assert len(epoch(loader)[0]) == len(contents)
@@ -289,7 +291,7 @@ def test_who_may_not_read_is_told_so(serve, proxy, fake_s3, account, bucket):
         account({"id": "AKIANOBODY", "secret": "x"})
         assert f"asked with the profile [default] of {account.path}" in refusal(
             bucket)
-        # They are looked for at each new loader.
+        # Each new loader looks for new keys.
         account(fake_s3.keys["reader"])
         with open_loader(bucket) as loader:
             assert epoch(loader)[0]
@@ -301,7 +303,7 @@ def test_sessions_may_read_until_they_end(serve, proxy, fake_s3, account, bucket
     with serve(proxy.url), open_loader(photos) as local, \
             open_loader(bucket) as remote:
         assert same(epoch(remote), epoch(local))
-        # The requests of an epoch find the new keys by themselves.
+        # During an epoch, requests find the new keys by themselves.
         proxy.accepts = lambda line: fake_s3.keys["reader"]["id"] in (line or "")
         account(fake_s3.keys["reader"])
         assert same(epoch(remote), epoch(local))

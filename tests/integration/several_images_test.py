@@ -30,7 +30,7 @@ def encoded(image, form):
 
 
 def part(number, content):
-    """A field of a message of protobuf."""
+    """Returns the bytes of a field of a protobuf message."""
     length, size = len(content), b""
     while length > 127:
         size += bytes([length & 127 | 128])
@@ -39,7 +39,7 @@ def part(number, content):
 
 
 def example(**features):
-    """A tf.train.Example of lists of one value."""
+    """Returns a tf.train.Example with lists of one value."""
     return part(1, b"".join(
         part(1, part(1, name.encode()) + part(2, part(1, part(1, value))))
         for name, value in features.items()))
@@ -78,7 +78,7 @@ def centre(image, height, width):
 def test_each_image_is_its_own(shared_daemon, tmp_path):
     path = write_pairs(tmp_path / "a.tar")
     with open_pairs(path, transform=T.CenterCrop((40, 50)), shuffle=True) as loader:
-        for _ in range(2):  # the second may be made of what was kept decoded
+        for _ in range(2):  # the second image may come from the cached, decoded one
             for batch in loader:
                 for row, number in enumerate(batch.sample_ids):
                     numpy.testing.assert_array_equal(
@@ -113,7 +113,7 @@ def test_each_may_have_its_own_transform(shared_daemon, tmp_path):
         batch.left_png[3], centre(photo(3), 20, 20).astype("float32") / 255)
     numpy.testing.assert_array_equal(
         batch.right_png[3], centre(photo(3, of="right"), 10, 30))
-    # The order of the fields decides nothing.
+    # The order of the fields makes no difference.
     with open_pairs(path, ("right.png", "left.png"), transform=own) as loader:
         swapped = next(iter(loader))
     numpy.testing.assert_array_equal(swapped.right_png, batch.right_png)
@@ -212,7 +212,7 @@ def test_python_ops_are_for_the_images_of_their_transform(shared_daemon, tmp_pat
 @pytest.mark.parametrize("name, other", [("left", "right"), ("right", "left")])
 def test_a_transform_is_for_the_image_that_it_names(shared_daemon, tmp_path, name,
                                                     other):
-    """Only the shard says which columns are images."""
+    """Only the shard tells which columns are images."""
     path = write_shard(tmp_path / "a.mds", [("left", "png"), ("right", "png")],
                        [encoded(photo(4, of=one), "PNG") for one in ("left", "right")])
     with forebay.DataLoader(path, fields=("left", "right"), framework="numpy",
@@ -245,7 +245,8 @@ def test_only_the_first_image_is_guessed(shared_daemon, tmp_path):
 
 
 def test_alternatives_of_one_name_are_told_apart(shared_daemon, tmp_path):
-    """Images that are kept decoded are not those of the other loader's field."""
+    """Images cached in decoded form are not mixed up with those of the other loader's
+    field."""
     path = tmp_path / "a.tar"
     with tarfile.open(path, "w") as tar:
         for number in range(16):

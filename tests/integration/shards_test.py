@@ -16,12 +16,12 @@ from forebay import transforms as T
 from trouble import CROP, ctl
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden" / "shards"
-EACH = 12  # samples in a shard
+EACH = 12  # number of samples in a shard
 
 
 @pytest.fixture(scope="module")
 def pictures(photos):
-    """The photographs in the order of the folder, each with its label."""
+    """The photographs in the folder's order, each with its label."""
     found = []
     for label, folder in enumerate(sorted(photos.iterdir())):
         for path in sorted(folder.iterdir()):
@@ -55,7 +55,7 @@ def members_of(number, picture, label):
 
 @pytest.fixture
 def shards(tmp_path, pictures):
-    """A folder of shards, by several programs, that a test may spoil."""
+    """A folder of shards that several programs have written. A test may damage it."""
     folder = tmp_path / "shards"
     folder.mkdir()
     for shard in range(0, len(pictures), EACH):
@@ -104,7 +104,7 @@ def test_values_are_those_of_webdataset(shared_daemon):
         assert png.transpose(1, 2, 0).ravel().tolist() == image["items"]
         assert label == wanted["cls"] and index == wanted["left.index"]
         assert text == wanted["txt"]
-        # Compares text, because NaN does not equal itself.
+        # Compares text, because NaN is not equal to itself.
         assert json.dumps(parsed) == json.dumps(wanted["json"]), number
         assert array.ravel().tolist() == wanted["npy"]["items"]
         assert list(array.shape) == wanted["npy"]["shape"]
@@ -146,7 +146,7 @@ def test_shuffled_epochs_have_each_sample_once(daemon, shards, pictures):
         assert orders[0] != orders[1]
         stats = loader.stats()
         assert stats["samples_decoded"] == 2 * len(pictures)
-    # The index is found again on disk, and gives the same order.
+    # The stored index is found, and gives the same order.
     daemon.stop()
     daemon.start()
     with open_shards(shards / "*.tar", ("json", "txt", "cls"), shuffle=True,
@@ -218,7 +218,7 @@ def test_extensions_may_have_blanks(daemon, tmp_path):
     field = "0 (clean version).txt"
     write_python_tar(tmp_path / "some.tar", [(f"{key} v1.{field}", key.encode())
                                              for key in "ab"])
-    for _ in range(2):  # the second time by the index that is kept
+    for _ in range(2):  # the second time with the stored index
         with open_shards(tmp_path / "some.tar", (field,), transform=None) as loader:
             batch, = loader
         assert batch[0] == ["a", "b"]

@@ -43,7 +43,7 @@ def test_close_while_another_joins_leaves_nobody_to_wait_for(daemon, tmp_path):
         until(lambda: iterator_processes(daemon.runtime_dir), "a process that iterates")
         joins = threading.Thread(target=begin, args=("other", other))
         joins.start()
-        pause(0.3)  # it waits for the first one's place
+        pause(0.3)  # the second loader waits until the first one has its place
         other.close()
         goes_on.write_bytes(b"")
         starts.join()

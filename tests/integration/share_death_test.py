@@ -1,5 +1,5 @@
-"""Iterables that one process iterates for all jobs, while that, jobs or daemons are
-killed."""
+"""Iterables that one process iterates for all jobs, while that process, jobs or daemons
+are killed."""
 
 import itertools
 import os
@@ -20,7 +20,7 @@ from trouble import pause, until
 
 @pytest.fixture
 def short_linger(monkeypatch):
-    """Processes that iterate end soon when nobody listens."""
+    """Makes processes that iterate end soon when no job reads."""
     monkeypatch.setattr(idleness, "_LINGER_SECONDS", 0.5)
     monkeypatch.setattr(idleness, "HANG_SECONDS", 0.5)
 
@@ -33,7 +33,8 @@ def kill_iterator_processes(daemon):
 def test_the_process_outlives_the_job_that_started_it(tmp_path):
     made, key = tmp_path / "made", keyed()
     with Job(tmp_path, key, 200, made, stop=0) as first:
-        first.read()  # and no more: it must not end before the other begins
+        # Reads just one, so that this job does not end before the other begins.
+        first.read()
         with Job(tmp_path, key, 200, made, seconds=0.01) as second:
             joined = second.read()
             first.process.kill()
@@ -54,11 +55,12 @@ def test_another_takes_over_where_it_is_killed(daemon, tmp_path):
         shared.close()
         assert shared.stats()["batches_delivered"] == 40
     assert numbers == list(range(40))
-    assert os.path.getsize(made) > 40  # it was passed over what was delivered
+    assert os.path.getsize(made) > 40  # delivered batches were iterated over again
 
 
 class Stateful:
-    """Counts on from where its state says; each batch adds a byte to a file."""
+    """An iterable that goes on where its state says. Each batch adds a byte to a
+    file."""
 
     def __init__(self, made):
         self.made, self.begin = made, 0
@@ -105,9 +107,10 @@ def test_one_that_rests_joins_the_iteration_of_a_new_process(daemon):
         first = next(batches)[1]
         had = [number for _, number in rests]
         assert had == list(range(had[0], 50))
-        # The iterations between, and what came before the first.
+        # The job missed three iterations of the other job, and the batches before its
+        # first one.
         assert rests.stats()["batches_missed"] == 150 + had[0]
-        # The other job stood still meanwhile.
+        # Meanwhile the other job did not read.
         rest = [number for _, number in batches]
         assert rest == sorted(set(rest)) and rest[0] > first
         assert first + 1 + len(rest) + runs.stats()["batches_missed"] == 50
@@ -122,7 +125,7 @@ def test_an_older_job_cuts_no_iteration_of_a_new_one_in_silence(daemon):
         with forebay.share(lambda: counting(50), key=key) as newer:
             batches = iter(newer)
             had = [next(batches)[1] for _ in range(11)]
-            # The job's numbers are ahead of the new process's.
+            # This job has done more iterations than the new process.
             assert [number for _, number in older] == list(range(50))
             had += [number for _, number in batches]
             assert had == sorted(set(had))
@@ -140,7 +143,7 @@ def test_one_that_begins_a_new_process_in_vain_costs_no_batch(daemon, sharing):
         for _ in range(3):
             assert len(list(older)) == 50
         kill_iterator_processes(daemon)
-        pause(0.5)  # the daemon notices it
+        pause(0.5)  # until the daemon notices the death
         with forebay.share(lambda: counting(50), key=key, sharing=sharing) as newer:
             iter(newer)
         assert [number for _, number in older] == list(range(50))
@@ -158,7 +161,7 @@ def test_in_lockstep_a_new_process_gives_all_to_one_that_rested(daemon):
         list(rests)
         reads.join()
     kill_iterator_processes(daemon)
-    pause(0.5)  # the daemon notices it
+    pause(0.5)  # until the daemon notices the death
     iter(begins)
     batches = iter(rests)
     begins.close()
@@ -175,7 +178,7 @@ def test_threads_of_the_iterable_do_not_keep_the_process(daemon, short_linger):
 
         def fill():
             for number in itertools.count():
-                batches.put(number)  # without end once nobody takes any
+                batches.put(number)  # blocks for ever when nobody takes batches
 
         threading.Thread(target=fill).start()
         while True:
@@ -205,7 +208,7 @@ def test_it_ends_when_nobody_listens(daemon):
     with forebay.share(DataLoader(Squares(), num_workers=1), key=keyed()) as shared:
         next(iter(shared))
         started = iterator_processes(daemon.runtime_dir)
-        assert len(started) == 2  # it has a worker
+        assert len(started) == 2  # waits until it has a worker
     until(lambda: not iterator_processes(daemon.runtime_dir), "it ends")
 
 
@@ -261,12 +264,12 @@ def test_it_goes_on_when_the_daemon_has_been_away(daemon, short_linger):
                 daemon.stop(signal.SIGKILL)
                 pause(2)
                 daemon.start()
-                pause(2)  # a step of the trainer
+                pause(2)  # stands for a step of the trainer
     assert seen == [seen[0]] * 20
 
 
 def check_death_shows(source):
-    """Kills the process that iterates: another has to take over."""
+    """Kills the process that iterates, and checks that another one takes over."""
     with forebay.share(source, key=keyed(), timeout=10) as shared:
         seen = []
         for pid in shared:
@@ -277,7 +280,7 @@ def check_death_shows(source):
 
 
 def fork_a_child():
-    """Returns a child that ends when it is killed."""
+    """Forks a child that runs until it is killed, and returns its process id."""
     child = os.fork()
     if child == 0:
         while True:

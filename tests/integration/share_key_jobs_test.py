@@ -1,5 +1,5 @@
-"""Two jobs under one key whose code is not the same, each in a process of its own: the
-second job gets an error or samples of its own, and no other's."""
+"""Two jobs under one key that have different code, each in a process of its own. The
+second job gets an error or samples of its own, but never the first job's."""
 
 import itertools
 import json
@@ -71,11 +71,12 @@ class Job:
     def __init__(self, folder, code, files=None, settings=None, **arguments):
         """
         Args:
-          folder: of the files, pathlib.Path.
-          code: dict of the dataset's parts.
-          files: dict of texts by name.
+          folder: pathlib.Path of the folder for the job's files.
+          code: dict of the parts of the dataset's code.
+          files: dict of the texts of further files, by name.
           settings: dict of environment variables.
-          arguments: of the loader, and `lists`: whether collate_fn makes batches.
+          arguments: arguments of the loader, and `lists`: whether a collate_fn makes
+            batches.
         """
         parts = {"top": "", "init": "pass", "decorator": "", "length": "40", **code}
         texts = {"dataset.py": DATASET.format(**parts), "job.py": JOB, **(files or {})}
@@ -93,13 +94,14 @@ class Job:
         return json.loads(self.process.stdout.readline())
 
     def step(self):
-        """Lets the job go on; returns the value that it prints then."""
+        """Lets the job go on, and returns the value that it prints then."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return self.read()
 
     def rest(self):
-        """All batches from here on; the last item says how it ended."""
+        """Returns all batches that are left. The last item tells how the epoch
+        ended."""
         found = [self.step()]
         while isinstance(found[-1], list):
             found.append(self.step())
@@ -114,7 +116,7 @@ class Job:
 
 
 def effects(text):
-    """A package with a version, and one function."""
+    """Returns the file of a package that has a version and the functions of `text`."""
     return {"effects/__init__.py": '__version__ = "1.0"\n' + textwrap.dedent(text)}
 
 
@@ -144,7 +146,7 @@ DROPPED = """
         return {"offset": 0}
 """
 
-# The code that both jobs have, and what each has of its own.
+# For each case: the code that both jobs have, and the code of each.
 PAIRS = {
     "settings in a module": (
         {"top": "import settings", "init": "self.settings = settings",
@@ -239,7 +241,7 @@ def test_jobs_with_equal_code_share(tmp_path, lists):
 
 def test_what_one_jobs_pool_lacks_does_not_end_the_others(tmp_path, monkeypatch):
     monkeypatch.setenv("FOREBAY_SHARE_KEY", str(tmp_path))
-    # Most samples are not made yet when the host lacks a descriptor.
+    # When the host lacks a descriptor, most samples are not made yet.
     code = {"top": "from trouble import pause", "length": "800",
             "made": "pause(0.01) or numpy.full(3, number)"}
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(

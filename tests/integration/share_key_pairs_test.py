@@ -1,4 +1,5 @@
-"""Pairs of different code under one key: the second job gets no wrong sample."""
+"""Pairs of jobs under one key with different code. The second job gets no wrong
+sample."""
 
 import os
 import random
@@ -18,7 +19,7 @@ SIZE = 40
 
 
 class Made(Dataset):
-    """Samples by a function of their number."""
+    """A dataset whose samples are a function of their number."""
 
     def __init__(self, make):
         self.make = make
@@ -31,12 +32,13 @@ class Made(Dataset):
 
 
 def listed(samples):
-    """Makes batches whole."""
+    """A collate function, which makes whole batches."""
     return list(samples)
 
 
 def pair_of(one, other, **arguments):
-    """Loaders of two jobs, of which the first has begun."""
+    """Returns the loaders of two jobs, and the iterator of the first job, which has
+    begun."""
     arguments = {"batch_size": 8, "shuffle": True, "seed": 3, "num_workers": 2,
                  "share_key": "pair", **arguments}
     loaders = [first_loader(Made(make), **arguments) for make in (one, other)]
@@ -59,12 +61,12 @@ def by_rank(rank):
 
 
 def in_order(names):
-    """Labels by the order of a set, as a hash seed makes it."""
+    """Returns labels in the order of a set, which depends on the hash seed."""
     labels = {name: place for place, name in enumerate(names)}
     return lambda number: (image(number), labels["abc"[number % 3]])
 
 
-# The code of two jobs, and the field that differs.
+# The code of the two jobs, and the field that differs.
 PAIRS = {
     "another scale": (lambda n: (image(n), n), lambda n: (image(n, 2.0), n), r"\[0\]"),
     "another label": (by_rank(0), by_rank(1), r"\[1\]"),
@@ -77,7 +79,8 @@ PAIRS = {
 }
 
 
-# Rows have no such error: the sample that is made first raises it.
+# Loaders without collate_fn do not get this error: the sample that is made first raises
+# it.
 @pytest.mark.parametrize("pair,arguments", [
     *((pair, {}) for pair in PAIRS if pair != "an error"),
     *((pair, {"collate_fn": listed}) for pair in PAIRS)])
@@ -93,7 +96,7 @@ def test_different_code_is_found_before_the_first_batch(pair, arguments):
     close(loaders)
 
 
-# Structures of two jobs that are not the same.
+# Structures that differ between two jobs.
 STRUCTURES = {
     "keys in another order": (lambda n: {"a": n, "b": -n}, lambda n: {"b": -n, "a": n}),
     "another key": (lambda n: {"a": n}, lambda n: {"b": n}),
@@ -121,7 +124,7 @@ def test_batches_of_another_structure_are_found(pair):
 
 
 class Drawing:
-    """Draws by a generator of its own, which no epoch seeds."""
+    """A dataset that draws by a generator of its own, which no epoch seeds."""
 
     def __init__(self):
         self.generator = numpy.random.default_rng(0)
@@ -131,7 +134,7 @@ class Drawing:
 
 
 class Alternating:
-    """Makes every other sample in another way."""
+    """A dataset that makes every other sample in another way."""
 
     def __init__(self):
         self.made = 0
@@ -141,7 +144,7 @@ class Alternating:
         return image(number), self.made % 2
 
 
-# Code that makes something else each time, and equal code of any kind.
+# Code that makes a different sample at each call, and equal code of several kinds.
 EQUAL = {
     "own generator": Drawing(),
     "every other": Alternating(),
@@ -179,7 +182,7 @@ def test_what_differs_later_is_found_at_the_next_iter(arguments):
     second = iter(loaders[1])
     next(second)
     list(first), list(second)
-    scale[0] = 2.0  # in the second job alone
+    scale[0] = 2.0  # changes it in the second job alone
     first = iter(loaders[0])
     next(first)
     with pytest.raises(forebay.errors.StateError, match="has another"):

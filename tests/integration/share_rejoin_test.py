@@ -1,5 +1,5 @@
-"""Jobs of one iterable whose stream ends under them: batches outgrow its memory, or
-the process that iterates is killed. Each job has each batch once, in order."""
+"""Jobs of one iterable whose stream ends while they read: batches outgrow its memory,
+or the process that iterates is killed. Each job gets each batch once, in order."""
 
 import json
 import os
@@ -17,13 +17,14 @@ import pytest
 from share_test import keyed, own_daemon, iterator_processes  # noqa: F401
 from trouble import pause
 
-# None: drawn in the test, since all processes of a run collect equal tests.
+# None means that the test draws the seed: all processes of a test run must collect the
+# same tests.
 SEEDS = [int(seed) for seed in
          os.environ.get("FOREBAY_TEST_SEEDS", "").split()] or [None]
 
 
 def sized(seed, batches):
-    """Batches of random sizes, most of them small."""
+    """Yields batches of random sizes, most of which are small."""
     sizes = random.Random(seed)
     for number in range(batches):
         size = int(1000 * 2.0 ** sizes.choice((0, 1, 2, 3, sizes.uniform(8, 13))))
@@ -51,7 +52,7 @@ JOB = """
 
 
 class Job:
-    """A trainer in a process of its own; a thread reads what it prints."""
+    """A trainer in a process of its own. A thread reads what the trainer prints."""
 
     def __init__(self, *arguments):
         script = textwrap.dedent(JOB.format(
@@ -68,7 +69,7 @@ class Job:
             self.lines.append(json.loads(line))
 
     def ended(self):
-        """The numbers that it had of each iteration, and its stats."""
+        """Returns the numbers that the trainer got in each iteration, and its stats."""
         self._reader.join()
         assert self.process.wait() == 0
         found = {}
@@ -87,11 +88,11 @@ class Job:
 
 
 def check(job, batches, iterations, is_lossless):
-    """Checks that it had each batch once, in order, from where it joined."""
+    """Checks that the job got each batch once, in order, from where it joined."""
     found, stats = job.ended()
     assert len(found) <= iterations
     print(stats)
-    for had in found.values():  # the runs of numbers
+    for had in found.values():  # prints the runs of consecutive numbers
         cuts = [at for at in range(1, len(had)) if had[at] != had[at - 1] + 1]
         print([had[at] for begin, end in zip([0, *cuts], [*cuts, len(had)])
                for at in (begin, end - 1)])
@@ -132,7 +133,8 @@ def test_each_has_each_batch_once_and_in_order(daemon, given, sharing, kills):
         if kills:
             kill_now_and_then(jobs, pathlib.Path(daemon.runtime_dir), chance)
         for job in jobs:
-            # A new process begins where one job stands.
+            # After a kill, the new process begins at the position of one job, so others
+            # may lose batches.
             check(job, batches, iterations, sharing == "lockstep" and not kills)
     finally:
         for job in jobs:

@@ -24,13 +24,14 @@ Pair = collections.namedtuple("Pair", ["image", "names"])
 
 
 def keyed(test=[0]):
-    """A key of its own for each call."""
+    """Returns another key at each call."""
     test[0] += 1
     return f"{os.getpid()}-{test[0]}"
 
 
 def iterator_processes(folder):
-    """The processes that iterate: they write to a log in the daemon's folder."""
+    """Returns the processes that iterate, which write to a log in the daemon's
+    folder."""
     found = []
     for process in pathlib.Path("/proc").iterdir():
         with contextlib.suppress(OSError):
@@ -42,7 +43,7 @@ def iterator_processes(folder):
 
 @pytest.fixture(autouse=True)
 def own_daemon(daemon, monkeypatch):
-    """A daemon of the test's own, and what listens to it."""
+    """A daemon for this test alone, and the environment by which jobs find it."""
     monkeypatch.setenv("FOREBAY_RUNTIME_DIR", str(daemon.runtime_dir))
     yield daemon
     for pid in iterator_processes(daemon.runtime_dir):
@@ -50,7 +51,7 @@ def own_daemon(daemon, monkeypatch):
 
 
 def counting(size, made=None):
-    """Batches of numbers; each adds a byte to a file."""
+    """Yields batches of numbers. Each batch adds a byte to a file."""
     for number in range(size):
         if made is not None:
             with open(made, "ab") as file:
@@ -79,7 +80,7 @@ JOB = """
 
 
 class Job:
-    """A trainer in a process of its own, which prints the batches that it has."""
+    """A trainer in a process of its own, which prints the batches that it gets."""
 
     def __init__(self, folder, key, size, made=None, stop=-1, sharing="elastic",
                  seconds=0.0):
@@ -92,11 +93,11 @@ class Job:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def read(self):
-        """Reads a line: a number, or the stats at the end."""
+        """Reads a line, which is a number, or the stats at the end."""
         return json.loads(self.process.stdout.readline())
 
     def rest(self):
-        """The numbers that are left, and the stats."""
+        """Returns the numbers that are left, and the stats."""
         self.process.stdin.close()
         lines = [json.loads(line) for line in self.process.stdout]
         assert self.process.wait() == 0
@@ -152,7 +153,7 @@ def test_batches_have_any_structure():
             assert (batch["parts"][0] == expected["parts"][0]).all()
             assert isinstance(batch["pair"], Pair)
             assert torch.equal(batch["pair"].image, expected["pair"].image)
-            batch["parts"][0] += 1  # it is this job's own
+            batch["parts"][0] += 1  # the batch is this job's own copy
 
 
 def test_each_iteration_calls_iter_once(tmp_path):
@@ -301,7 +302,7 @@ def test_all_that_a_job_misses_is_counted(later):
         for _ in range(later):
             assert numbers_of(ahead) == list(range(100))
         had = 1 + len(list(second))
-        if later:  # there it stands by now
+        if later:  # it has joined a later iteration
             had += len(numbers_of(behind))
         missed = behind.stats()["batches_missed"]
         assert 0 < missed == 100 * (1 + later) - joined - had
@@ -333,7 +334,7 @@ def test_in_lockstep_none_misses_any_after_a_break(keeps):
         others = []
         reads = threading.Thread(target=lambda: others.extend(numbers_of(goes_on)))
         reads.start()
-        pause(0.5)  # a validation
+        pause(0.5)  # stands for a validation
         had += numbers_of(breaks)
         reads.join()
         assert had == list(range(200))

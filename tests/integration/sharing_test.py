@@ -12,7 +12,7 @@ from trouble import (PATIENCE, contents, ctl, nothing_left_behind, open_loader,
 from forebay import transforms as T
 
 AUGMENTED = T.RandomResizedCrop(64)
-SAMPLES = 48  # in the photographs
+SAMPLES = 48  # number of photographs
 
 # Reads one batch, waits for a line, and reads the rest.
 SLOW = """
@@ -44,7 +44,7 @@ def open_equal(photos, **arguments):
 
 
 def loaders(daemon):
-    """Returns the daemon's view of all loaders."""
+    """Returns all loaders as the daemon lists them."""
     return [loader for job in ctl(daemon, "jobs")["jobs"]
             for loader in job["loaders"]]
 
@@ -75,9 +75,8 @@ def test_others_share_nothing(daemon, photos):
 
 
 def test_slots_that_are_made_in_mid_epoch(daemon, photos):
-    """The stream adds slots in mid-epoch, to keep the batches of the loader
-    ahead. The loader behind finds these batches, and so does one that comes
-    late."""
+    """In mid-epoch, the stream adds slots to keep the batches of the loader ahead. The
+    loader behind finds these batches, and so does a loader that comes late."""
     with nothing_left_behind(daemon):
         with open_equal(photos) as alone:
             images, ids = contents(alone)
@@ -88,7 +87,7 @@ def test_slots_that_are_made_in_mid_epoch(daemon, photos):
             for number, image in enumerate(images):
                 numpy.testing.assert_array_equal(
                     next(quick_batches).image[0], image)
-                if number % 8 == 7:  # the slow one goes on
+                if number % 8 == 7:  # the slow loader goes on
                     got.append(contents([next(slow_batches)]))
             grown = [loader["queues"]["slots"] for loader in loaders(daemon)]
             assert max(grown) > slots
@@ -115,8 +114,8 @@ def test_one_that_is_stopped_holds_nobody_up_and_misses_nothing(daemon,
 
 
 def test_what_is_closed_beside_one_that_reads_is_given_back(daemon, photos):
-    """The stream takes the closed loader's last batches back while it works for
-    the other one. No one tells it of their release."""
+    """The stream takes back the closed loader's last batches while it works for the
+    other loader. The closed loader does not report their release."""
     def sessions():
         return ctl(daemon, "status")["sessions"]
 

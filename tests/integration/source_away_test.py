@@ -1,5 +1,5 @@
-"""Storage that cannot be reached in mid-epoch. The epoch goes on when it can be
-reached again, or fails after the time that the user has set."""
+"""Storage that cannot be reached in mid-epoch. The epoch goes on once the storage can
+be reached, or fails after the time that the user has set."""
 
 import os
 import subprocess
@@ -19,10 +19,10 @@ SHUFFLED = numpy.random.RandomState(3).permutation(SAMPLES).tolist()
 
 
 class Cloud(FaultProxy):
-    """Cloud Storage that is away for some reads.
+    """Cloud Storage that refuses some reads.
 
     Attributes:
-      refused: a range of the reads to refuse, counted from 0.
+      refused: the range of numbers of the refused reads, counted from 0.
     """
 
     def __init__(self, upstream):
@@ -72,7 +72,7 @@ def test_an_epoch_goes_on_when_storage_is_back(cloud, bucket, photos, caplog,
     assert sorted(ids) == list(range(SAMPLES))
     assert "sampler" not in order or ids == SHUFFLED
     numpy.testing.assert_array_equal(images, expected[ids])
-    # A batch may come between two reads that are refused.
+    # Between two refused reads, a batch may come.
     said = [record.getMessage() for record in caplog.records]
     assert 0 < len(said[0::2]) == len(said[1::2])
     for away, back in zip(said[0::2], said[1::2]):

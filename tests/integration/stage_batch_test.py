@@ -1,5 +1,5 @@
-"""Batches of any structure by the user's own code: collate functions, batch
-samplers, single samples, samples without one structure."""
+"""Batches of any structure that the user's own code makes: with collate functions,
+batch samplers, single samples, and samples of differing structure."""
 
 import collections
 import itertools
@@ -19,7 +19,7 @@ Point = collections.namedtuple("Point", ["x", "y"])
 
 
 class Own:
-    """A class of the user's own."""
+    """A class that the user defines."""
 
     def __init__(self, value):
         self.value = value
@@ -29,7 +29,7 @@ class Own:
 
 
 class Several(Dataset):
-    """Samples of a function of their numbers."""
+    """A dataset whose samples are a function of their number."""
 
     def __init__(self, make, size=23):
         self.make, self.size = make, size
@@ -46,7 +46,7 @@ def plain(samples):
 
 
 def equal(one, other):
-    """Whether two structures are equal, types, strides and all."""
+    """Returns whether two structures are equal, with types, strides and everything."""
     if isinstance(other, torch.Tensor):
         return (type(one) is type(other) and one.dtype == other.dtype and
                 is_like(one, other) and
@@ -66,12 +66,12 @@ def equal(one, other):
 
 
 def is_like(one, other):
-    """Whether the elements lie in the same order, without those between."""
+    """Returns whether the elements lie in the same order, without gaps."""
     return one.stride() == torch.empty_like(other).stride()
 
 
 def odd(number):
-    """Values of every kind, small and large."""
+    """Returns values of every kind, small and large."""
     size = 1000 if number % 2 else 3
     square = torch.arange(size * 4.).reshape(2, -1)
     return {
@@ -109,11 +109,11 @@ def test_large_arrays_are_the_slots_memory_and_live_as_long_as_they_are_used():
         batches = [batch, *batches]
         for number, batch in enumerate(batches):
             assert batch[:, 5].tolist() == [number * 4. + i for i in range(4)]
-            batch += 1  # one's own
+            batch += 1  # changes the trainer's own copy
 
 
 def mapping_of(address):
-    """The line of /proc/self/maps that an address lies in."""
+    """Returns the line of /proc/self/maps that contains an address."""
     for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
         begin, _, end = line.split()[0].partition("-")
         if int(begin, 16) <= address < int(end, 16):
@@ -214,7 +214,7 @@ def seeded():
 
 
 class Varying:
-    """Batches of random sizes."""
+    """A batch sampler of batches of random sizes."""
 
     def __iter__(self):
         numbers = list(range(23))
@@ -229,7 +229,7 @@ class Varying:
 
 
 class Endless:
-    """Batches without end."""
+    """A batch sampler without end."""
 
     def __iter__(self):
         for number in itertools.count():

@@ -1,5 +1,5 @@
-"""Python stages read each container through forebay.open: with the reference
-reader, where that takes files, or else its bytes."""
+"""Python datasets read each container through forebay.open: by the reference reader if
+it takes files, or by reading bytes."""
 
 import csv
 import gzip
@@ -30,7 +30,7 @@ IMAGES = 12
 
 
 class Read(Dataset):
-    """Sample i is what `read` finds of item i in the file."""
+    """A dataset in which sample i is what `read` finds for item i of the file."""
 
     def __init__(self, path, count, read, opened):
         self.path, self.count = path, count
@@ -182,7 +182,8 @@ def mosaic(place, photos):
     shard = json.loads((folder / "index.json").read_text())["shards"][0]
 
     def read(file, number):
-        """A sample's length, by the table of offsets at the file's beginning."""
+        """Returns a sample's length, from the table of offsets at the file's
+        beginning."""
         assert int.from_bytes(file.read(4), "little") == shard["samples"]
         file.seek(4 * number, 1)
         begin, end = (int.from_bytes(file.read(4), "little") for _ in range(2))
@@ -193,7 +194,7 @@ def mosaic(place, photos):
 
 
 def blocks(paths):
-    """Parts of files whose reader takes none but paths."""
+    """Returns parts of files whose reader takes only paths."""
     def read(file, number):
         file.seek(number * 4099)
         return numpy.frombuffer(file.read(4099).ljust(4099), numpy.uint8).copy()
@@ -228,7 +229,7 @@ CONTAINERS = (array_record, arrays, audio, clips, environment, hdf5, images, mos
 def test_workers_read_each_container(shared_daemon, tmp_path, photos, container):
     path, count, read = container(tmp_path, photos)
     wanted = list(DataLoader(Read(path, count, read, builtin), 2))
-    # Several workers, each of which opens the file for each of its samples.
+    # Each worker opens the file for each of its samples.
     with forebay.DataLoader(Read(path, count, read, forebay.open), 2,
                             num_workers=2) as loader:
         for _ in range(2):
@@ -240,7 +241,7 @@ def test_workers_read_each_container(shared_daemon, tmp_path, photos, container)
 @pytest.mark.parametrize("container", [hdf5, zipped, shards])
 def test_a_file_that_is_opened_once_for_all_workers(shared_daemon, tmp_path, photos,
                                                     container):
-    """Workers inherit it open."""
+    """Workers inherit the open file."""
     path, count, read = container(tmp_path, photos)
     wanted = list(DataLoader(Read(path, count, read, builtin), 2))
     file = forebay.open(path)

@@ -1,4 +1,4 @@
-"""DataPipes: sharded among ranks, resumed, replaced."""
+"""DataPipes that are divided among ranks, resumed, or replaced."""
 
 import os
 import random
@@ -47,7 +47,7 @@ def test_ranks_shuffle_alike_and_get_a_part_each(tmp_path, count):
 
 
 class Own(IterDataPipe):
-    """Its own iterator, with a state."""
+    """A DataPipe that is its own iterator, with a state."""
 
     def __init__(self, source):
         self.source = source

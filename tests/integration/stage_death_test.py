@@ -1,4 +1,4 @@
-"""Batches that are made whole, while workers, hosts and daemons are killed."""
+"""Batches that workers make as a whole, while workers, hosts and daemons are killed."""
 
 import gc
 import os
@@ -23,7 +23,8 @@ def test_killed_workers_lose_and_double_nothing():
                       size=600)
 
     def run(disturb):
-        # Samples take no time, so many batches are taken while one waits for a worker.
+        # Samples take no time, so the trainer takes many batches while one waits for a
+        # worker.
         killer, made = WorkerKiller(chance, apart=25), []
         with forebay.DataLoader(dataset, 3, collate_fn=plain, seed=5, shuffle=True,
                                 num_workers=3) as loader:
@@ -84,8 +85,9 @@ def test_a_trainer_ends_though_its_host_is_stopped(when):
 
 
 class Garbage:
-    """Garbage that stops a process which does not own it. Iterators of torch's
-    loaders wait there for threads that did not come along."""
+    """Garbage that stops a process other than its maker when it is collected there.
+    Iterators of torch's loaders would then wait for threads that a fork does not
+    copy."""
 
     def __init__(self):
         self.itself = self

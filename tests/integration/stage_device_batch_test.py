@@ -1,4 +1,4 @@
-"""Batches of any structure that the user's own code makes, on GPUs that are none."""
+"""Batches of any structure that the user's own code makes, on simulated GPUs."""
 
 import gpus
 import pytest
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.skipif(gpus.missing() != "", reason=gpus.missing())
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory):
-    """A host of one GPU, and a daemon on it."""
+    """A host with one GPU, and a daemon on it."""
     made = gpus.Host(tmp_path_factory.mktemp("host"))
     with made.serving():
         yield made

@@ -1,5 +1,5 @@
-"""Batches that the user's own code makes, on GPUs: a real daemon, real trainers and
-workers, the real plug-in, on a driver that needs no GPU."""
+"""Batches on GPUs that the user's own code makes: a real daemon, real trainers and
+workers and the real plug-in, on a fake driver that needs no GPU."""
 
 import signal
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(gpus.missing() != "", reason=gpus.missing())
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory):
-    """A host of two GPUs, and a daemon on it."""
+    """A host with two GPUs, and a daemon on it."""
     made = gpus.Host(tmp_path_factory.mktemp("host"), count=2)
     with made.serving():
         yield made
@@ -31,7 +31,7 @@ def test_trainers_on_one_gpu_share_each_copy_of_rows(tmp_path):
     with host.serving():
         first, second = read_together(host, ["cuda:0", "cuda:0"])
     assert len(first) == 5
-    assert first == second  # made by the same processes
+    assert first == second  # the same processes made both
     assert list(host.copies().values()) == [5]
 
 
@@ -77,7 +77,7 @@ print(json.dumps(sorted(made[0])))
 
 
 def test_functions_of_single_samples_run_in_workers(host, photos):
-    """The daemon's own batches lie on the GPU."""
+    """The daemon's own batches are on the GPU."""
     assert host.run(DATA + """
 import torchvision
 from torchvision import transforms as V

@@ -1,4 +1,5 @@
-"""Datasets whose own code fails: one clear error, and nothing is left behind."""
+"""Datasets whose own code fails. There is one clear error, and nothing is left
+behind."""
 
 import os
 import pathlib
@@ -22,14 +23,14 @@ SAMPLES = 40
 
 
 class Refusal(Exception):
-    """An exception that wants two arguments."""
+    """An exception whose constructor needs two arguments."""
 
     def __init__(self, code, text):
         super().__init__(code, text)
 
 
 class Faulty(Dataset):
-    """Does `fault` when sample number `at` is made."""
+    """A dataset that calls `fault` when it makes sample number `at`."""
 
     def __init__(self, fault, at=20):
         self.fault, self.at = fault, at
@@ -64,9 +65,9 @@ def test_an_exception_keeps_its_type_and_traceback(error):
             next(batches)
         text = str(raised.value)
         assert "in a worker process of Faulty, making sample 20.\n" in text
-        assert raised.value.__suppress_context__  # which has the same text
+        assert raised.value.__suppress_context__  # its context would have the same text
         assert "Traceback (most recent call last)" in text and "in fail" in text
-        # The next ones are there, as with torch.
+        # The next batches come, as with torch.
         assert [batch[1][0].item() for batch in batches] == [24, 32]
 
 
@@ -78,7 +79,7 @@ def test_an_exception_says_what_was_being_done(fault, arguments, doing):
     with loader_of(fault, **arguments) as loader:
         with pytest.raises(Exception, match=doing) as raised:
             list(loader)
-    # The trainer's own errors are not part of the worker's.
+    # The worker's error does not contain errors of the trainer itself.
     assert "During handling" not in str(raised.value)
 
 
@@ -95,7 +96,7 @@ def test_an_exception_that_cannot_be_made_again_is_a_runtime_error():
 
 
 def outcomes(loader):
-    """The batches of an epoch, or the classes of their errors."""
+    """Returns the batches of an epoch, or the classes of their errors."""
     found, batches = [], iter(loader)
     while True:
         try:
@@ -106,7 +107,7 @@ def outcomes(loader):
             found.append(type(error))
 
 
-# A dataset may use the package itself.
+# A dataset may itself use the package forebay.
 OWN_CLASSES = [forebay.NotFound, forebay.StateError, forebay.SourceUnavailable,
                forebay.DataError]
 
@@ -170,7 +171,8 @@ def test_a_sampler_that_fails_so_does_not_end_the_epoch_in_silence(kind):
 def test_a_sample_unlike_the_others_does_what_it_does_with_torch(made, at):
     theirs = outcomes(DataLoader(Faulty(made, at), 8, num_workers=1))
     with forebay.DataLoader(Faulty(made, at), 8, num_workers=2) as loader:
-        # Outcomes are kept as text: torch's errors keep this function's frame alive.
+        # Outcomes are stored as text, because torch's errors keep this function's frame
+        # alive.
         ours = list(map(repr, outcomes(loader)))
     assert ours == list(map(repr, theirs)) and len(ours) == SAMPLES / 8
 
@@ -234,7 +236,7 @@ def test_a_crash_names_the_batch():
 
 def test_a_sample_that_sleeps_for_ever_is_timed_out():
     with loader_of(signal.pause, timeout=1) as loader:
-        # The sample's task may have others before it, of earlier batches.
+        # The sample's task may also contain samples of earlier batches.
         with pytest.raises(RuntimeError, match="timed out after 1 seconds: Faulty has "
                            "not made batch [012]$"):
             list(loader)
@@ -261,7 +263,7 @@ list(forebay.DataLoader(Faulty(signal.pause, at=0), 8, num_workers=2))
 
 
 def is_alive(pid):
-    """Whether a process is neither gone nor waits for somebody to look."""
+    """Returns whether a process exists and is not just waiting to be reaped."""
     try:
         text = pathlib.Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -1,5 +1,5 @@
-"""The sample that tells what batches are like, and the workers that are there before
-the daemon wants them."""
+"""The sample that is made first, to learn the layout of batches, and the workers that
+are forked before the daemon asks for them."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from stage_test import reachable  # noqa: F401
 
 
 class Noting(Made):
-    """Notes the process of each sample that is made."""
+    """A dataset that records the process of each sample that is made."""
 
     def __init__(self, notes, samples=SAMPLES):
         super().__init__(samples)
@@ -26,7 +26,7 @@ class Noting(Made):
 
 
 def noted(notes):
-    """The processes and samples that were noted, in order."""
+    """Returns the recorded processes and samples, in order."""
     return [tuple(map(int, line.split())) for line in notes.read_text().splitlines()]
 
 

@@ -1,5 +1,5 @@
-"""Datasets that fork in their workers: the children act for nobody, and hold nothing
-up."""
+"""Datasets that fork in their workers. The children do not act as workers, and delay
+nothing."""
 
 import os
 import signal
@@ -17,13 +17,14 @@ SAMPLES = 40
 
 
 class Forking(Dataset):
-    """Forks when some samples are made."""
+    """A dataset that forks when some of its samples are made."""
 
     def __init__(self, folder, child, parent=None):
         """
         Args:
-          folder: where each process says what it has made.
-          child, parent: what these do; None: they return the sample.
+          folder: the folder in which each process writes which samples it has made.
+          child, parent: functions that the two processes call; None: they return the
+            sample.
         """
         self.folder, self.child, self.parent = folder, child, parent
 
@@ -36,7 +37,7 @@ class Forking(Dataset):
             act = self.parent
             if os.fork() == 0:
                 while time.process_time() < spent + 0.05:
-                    pass  # longer than the worker, which has an answer by now
+                    pass  # takes so long that the worker has answered before
                 (self.folder / f"child-{os.getpid()}").touch()
                 act = self.child
             if act is not None:
@@ -47,7 +48,7 @@ class Forking(Dataset):
 
 
 def children(folder):
-    """The children there were."""
+    """Returns the process ids of all children that there were."""
     return [path.name.partition("-")[2] for path in folder.glob("child-*")]
 
 
@@ -66,7 +67,7 @@ def test_a_child_that_returns_is_no_worker(tmp_path, child, arguments):
             assert made == list(range(SAMPLES))
     assert children(tmp_path)
     for pid in children(tmp_path):
-        if (tmp_path / pid).exists():  # the sample that it returned, and no other
+        if (tmp_path / pid).exists():  # only the one sample that it returned
             assert int((tmp_path / pid).read_text()) % 20 == 0
 
 
@@ -77,7 +78,7 @@ def test_a_crash_is_seen_though_a_child_lives_on(tmp_path, arguments):
         if (tmp_path / "begun").exists():
             os.kill(os.getpid(), signal.SIGKILL)
 
-    read, write = os.pipe()  # until the test ends
+    read, write = os.pipe()  # open until the test ends
 
     def stay():
         os.close(write)
@@ -98,6 +99,7 @@ def test_a_crash_is_seen_though_a_child_lives_on(tmp_path, arguments):
                 failed += 1
         with pytest.raises(StopIteration):
             next(batches)
-        assert failed in (1, 2)  # the first batch may be older than "begun"
+        # The first batch may have been made before "begun" existed.
+        assert failed in (1, 2)
     os.close(read)
     os.close(write)

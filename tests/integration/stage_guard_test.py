@@ -1,5 +1,5 @@
-"""Workers can write a slot only while they have a task in it: code that writes
-later, or elsewhere, spoils no batch."""
+"""Workers can write to a slot only while they have a task for it. Code that writes
+later, or elsewhere, damages no batch."""
 
 import ctypes
 import faulthandler
@@ -26,20 +26,21 @@ pytestmark = pytest.mark.filterwarnings("ignore:without a counterpart")
 
 
 def slots():
-    """The mappings of slots in this process: each one's last byte, and access."""
+    """Returns each mapping of a slot in this process: the address of its last byte, and
+    its access."""
     maps = pathlib.Path("/proc/self/maps").read_text()
     return [(int(end, 16) - 1, access) for end, access in re.findall(
         r"^\w+-(\w+) (\S+) .*forebay-slot", maps, re.MULTILINE)]
 
 
 def workers_slots():
-    """The number of slots that this process has mapped as workers do. A trainer maps
-    them as memory of its own, which the code that it forks may have, too."""
+    """Returns the number of slots that this process has mapped as workers do. A trainer
+    maps slots as private memory, which processes that its code forks may have, too."""
     return sum(access.endswith("s") for _, access in slots())
 
 
 def access_at(address):
-    """The access to the mapping at an address."""
+    """Returns the access of the mapping at an address."""
     for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
         span, access = line.split()[:2]
         first, end = (int(bound, 16) for bound in span.split("-"))
@@ -49,7 +50,8 @@ def access_at(address):
 
 
 class Honest(torch.utils.data.Dataset):
-    """Samples that take time, and say how many slots could be written then."""
+    """Samples that take some time, and tell how many slots were mapped and writable
+    meanwhile."""
 
     def __len__(self):
         return SLOW
@@ -69,14 +71,15 @@ def test_one_slot_can_be_written_while_a_sample_is_made(collate_fn):
         rows = [tuple(map(int, row)) for batch in loader
                 for row in (batch if collate_fn else zip(*batch))]
     assert [number for number, _, _ in rows] == list(range(SLOW))
-    # The first sample is made before there are slots, to learn their size.
+    # The first sample is made before there are slots, to learn how large they must be.
     assert all(mapped >= 2 and writable >= 1 for _, mapped, writable in rows[1:])
-    # A worker that was held up while it protected one puts others off.
+    # If protecting a slot once takes long, the worker protects others later.
     assert [writable for _, _, writable in rows].count(1) > SLOW / 2
 
 
 class Forking(torch.utils.data.Dataset):
-    """Samples that are the slots of a process which their code forks."""
+    """Samples that tell how many slots their worker has mapped, and a child that it
+    forks."""
 
     def __len__(self):
         return SLOW
@@ -100,7 +103,7 @@ def test_what_code_forks_has_no_slots():
 
 
 class Late(torch.utils.data.Dataset):
-    """Writes once into a slot that no task names at that time."""
+    """A dataset that writes once into a slot for which its worker has no task."""
 
     def __init__(self, once, by_thread):
         self.once = str(once)
@@ -120,7 +123,8 @@ class Late(torch.utils.data.Dataset):
         return number, torch.full((100,), number)
 
     def spoil(self):
-        """Spoils a slot, unless this worker has put off the protection of all."""
+        """Damages a slot that is protected. Does nothing if this worker has not
+        protected any yet."""
         for last, access in slots():
             if access == "r--s":
                 os.close(os.open(self.once, os.O_CREAT | os.O_EXCL))
@@ -129,7 +133,7 @@ class Late(torch.utils.data.Dataset):
 
 @pytest.fixture
 def no_faulthandler():
-    """pytest's own, which writes past what captures stderr."""
+    """Disables pytest's fault handler, which would write past the capture of stderr."""
     enabled = faulthandler.is_enabled()
     faulthandler.disable()
     yield
@@ -153,7 +157,7 @@ def test_a_write_elsewhere_ends_the_worker_and_spoils_nothing(
 
 
 def said_of_fault(capfd):
-    """The words of a worker and its host on a fault, once they have come."""
+    """Returns what a worker and its host print about a fault, once they have."""
     said = []
 
     def is_told():

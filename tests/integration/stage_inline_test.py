@@ -11,7 +11,7 @@ from stage_test import reachable  # noqa: F401
 
 
 class Numbers(Dataset):
-    """A dataset of numbers, of which one interrupts the trainer once."""
+    """A dataset of numbers. One of them interrupts the trainer once."""
 
     def __init__(self, size=100, at=-1, interrupt=KeyboardInterrupt):
         self.size, self.at, self.interrupt = size, at, interrupt
@@ -48,7 +48,7 @@ def test_a_sampler_draws_other_keys_in_each_epoch(sampler):
 def test_a_state_draws_the_keys_that_followed_it():
     with forebay.DataLoader(Numbers(), 8, sampler=Endless(), num_workers=0) as loader:
         batches = iter(loader)
-        random.random()  # the trainer's own code draws, too
+        random.random()  # the trainer's own code also draws
         next(batches)
         state = loader.state_dict()
         followed = next(batches).tolist()
@@ -72,7 +72,8 @@ def test_iterators_of_one_generator_draw_what_each_draws_alone():
         alone = [number for _ in range(3) for number in next(batches).tolist()]
     with forebay.DataLoader(Numbers(), 4, sampler=Own(), num_workers=0) as loader:
         batches = iter(loader)
-        loader.sampler.generator.manual_seed(9)  # another one draws
+        # This acts as if other code had drawn from the generator.
+        loader.sampler.generator.manual_seed(9)
         assert [number for _ in range(3) for number in next(batches).tolist()] == alone
 
 
@@ -94,7 +95,8 @@ def test_an_interrupt_costs_no_batch(interrupt):
 
 
 class Counts(IterableDataset):
-    """An iterable whose state is its last item; it interrupts the trainer once."""
+    """An iterable whose state is its last item. One item interrupts the trainer
+    once."""
 
     def __init__(self):
         self.given, self.interrupts = 0, True

@@ -1,4 +1,4 @@
-"""Iterable datasets, one shard in each worker."""
+"""Iterable datasets, with one shard in each worker."""
 
 import itertools
 import random
@@ -13,7 +13,7 @@ from stage_test import leaves_nothing, reachable  # noqa: F401
 
 
 class Sharded(IterableDataset):
-    """Numbers, each with one drawn at random, a part of them in each worker."""
+    """Numbers, each with a random number. Each worker has a part of them."""
 
     def __init__(self, size=50, unevenly=False):
         self.size, self.unevenly = size, unevenly
@@ -108,7 +108,7 @@ def test_goes_on_where_some_shards_have_ended():
         expected = list(map(repr, first))
         first.set_epoch(0)
         batches = iter(first)
-        for _ in range(10):  # the first shard has three
+        for _ in range(10):  # the first shard has three batches
             next(batches)
         state = first.state_dict()
     with loader() as second:
@@ -134,7 +134,7 @@ def test_shards_begin_once():
     with forebay.DataLoader(Counted(400), 2, num_workers=2) as loader:
         held = []
         for batch in loader:
-            held = (held + [batch])[-6:]  # more than the daemon lends at once
+            held = (held + [batch])[-6:]  # more batches than the daemon lends at once
     assert begun.item() == 2
 
 

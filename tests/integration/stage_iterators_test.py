@@ -1,4 +1,4 @@
-"""Several iterators of one loader whose samples only their own code makes."""
+"""Several iterators of one loader whose samples only Python code can make."""
 
 import gc
 import os
@@ -17,7 +17,7 @@ from stage_test import leaves_nothing, reachable  # noqa: F401
 
 
 class Text(Dataset):
-    """Samples whose batches workers make whole."""
+    """Samples of which workers make whole batches."""
 
     def __len__(self):
         return SIZE
@@ -27,7 +27,7 @@ class Text(Dataset):
 
 
 class Number(Text):
-    """Samples that have rows."""
+    """Samples that can be stored as rows."""
 
     def __getitem__(self, number):
         return torch.tensor(number)
@@ -63,7 +63,7 @@ def test_an_older_iterator_that_ends_moves_no_state(dataset, arguments, count):
 
 
 def of_threads(work, count=4):
-    """Results of `work()` in several threads at the same time."""
+    """Returns the results of `work()` in several threads that run at the same time."""
     found, start = [], threading.Barrier(count)
 
     def run():

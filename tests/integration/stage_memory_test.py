@@ -19,13 +19,14 @@ from trouble import ctl
 MIB = 1 << 20
 LIMIT = 400 * MIB
 SAMPLE = 100 * MIB
-# Memory of a worker that does nothing: counting references copies its parent's pages.
+# Memory of a worker that does nothing. Its reference counts change, so pages of its
+# parent are copied.
 IDLE = 32 * MIB
 
 
 @pytest.fixture(name="limited")
 def limited_daemon(tmp_path):
-    """A daemon that gives workers LIMIT."""
+    """A daemon that allows workers LIMIT bytes."""
     config = tmp_path / "forebayd.toml"
     config.write_text(f"[producer]\nmemory = '{LIMIT // MIB}MiB'\n")
     with serving(tmp_path, "--config", str(config)) as daemon:
@@ -33,12 +34,12 @@ def limited_daemon(tmp_path):
 
 
 def ended(daemon):
-    """How many workers were ended for their memory."""
+    """Returns how many workers were ended because of their memory."""
     return int(ctl(daemon, "status")["producers"]["ended"])
 
 
 def own_memory():
-    """Bytes that workers of this process share with no other."""
+    """Returns the bytes that workers of this process do not share with others."""
     found = 0
     for worker in workers(os.getpid()):
         with contextlib.suppress(OSError):
@@ -49,7 +50,7 @@ def own_memory():
 
 
 class Watch:
-    """Records the most memory that workers have to themselves."""
+    """Records the most memory that workers have for themselves."""
 
     def __init__(self):
         self.largest = 0
@@ -85,7 +86,7 @@ class Leaky(torch.utils.data.Dataset):
 
 
 class Calm(torch.utils.data.Dataset):
-    """Samples that say which process made them."""
+    """Samples that tell which process made them."""
 
     def __len__(self):
         return 4000
@@ -111,8 +112,8 @@ def test_a_leak_costs_workers_and_no_sample(limited):
             assert rows(SAMPLE) == expected
         others = [first, *batches]
     print("most memory:", watch.largest // MIB, "MiB")
-    # Both workers may take a sample's memory before the daemon looks again. There are
-    # three workers, and one in the place of one that still ends.
+    # Both workers may allocate a sample's memory before the daemon looks again. There
+    # are three workers, and one that replaces a worker which is still ending.
     assert LIMIT // 2 < watch.largest <= LIMIT + 2 * SAMPLE + 4 * IDLE
     assert ended(limited) >= 5
     assert [n for numbers, _ in others for n in numbers.tolist()] == list(
@@ -124,7 +125,7 @@ def test_a_leak_costs_workers_and_no_sample(limited):
 
 
 class Large(Leaky):
-    """A dataset with a sample that takes all memory there is."""
+    """A dataset with one sample that takes all available memory."""
 
     def __len__(self):
         return 32
@@ -150,12 +151,12 @@ def test_a_sample_that_alone_takes_too_much_is_an_error(limited, collate_fn, nam
                 r"\(producer.memory\)")):
             next(batches)
         assert 24 in next(batches)[0].tolist()
-    # The other worker, too, if the memory of one that is ended still counts.
+    # The other worker is ended, too, if the memory of an ended worker is still counted.
     assert ended(limited) in (3, 4)
 
 
 class Held(Leaky):
-    """Samples that need more than half of all memory while they are made."""
+    """Samples that need more than half of the allowed memory while they are made."""
 
     def __getitem__(self, number):
         held = [b"x" * (10 * MIB) for _ in range(25)]
@@ -170,7 +171,7 @@ def test_workers_that_cannot_be_all_in_memory_take_turns(limited):
 
 
 class Shared(torch.utils.data.Dataset):
-    """Samples of memory that the trainer has."""
+    """Samples that refer to memory of the trainer."""
 
     def __init__(self):
         self.all = numpy.ones((5 * LIMIT // 4 // 8,))

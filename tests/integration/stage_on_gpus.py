@@ -1,8 +1,9 @@
-"""Trainers on GPUs whose batches are made by code of their own."""
+"""The code of trainers on GPUs whose batches are made by the user's code."""
 
 import gpus
 
-# Samples of one structure, and others; how batches are compared.
+# Samples of one structure, samples of differing structures, and a comparison of
+# batches.
 DATA = """
 import collections, hashlib, os, random, signal, time, warnings
 import numpy
@@ -114,8 +115,8 @@ def read(*texts, **arguments):
         return list(loader)
 """
 
-# Reads an epoch of a dataset in lockstep with others, after a line each time; prints
-# the samples' bytes, and which process made each.
+# Reads an epoch of a dataset in lockstep with other trainers, and waits for a line at
+# each step. Prints the samples' bytes, and the process that made each sample.
 TOGETHER = DATA + """
 class Told(Rows):
     def __getitem__(self, number):

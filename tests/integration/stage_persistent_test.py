@@ -1,4 +1,5 @@
-"""Workers that stay between epochs, with what their datasets have gathered."""
+"""Workers that live on between epochs, with the state that their datasets have
+gathered."""
 
 import os
 import random
@@ -18,7 +19,7 @@ SAMPLES = 24
 
 
 class Caching(Dataset):
-    """Counts how often each sample was not in the copy's cache."""
+    """A dataset that counts how often each sample was not in its copy's cache."""
 
     def __init__(self, scale=1):
         self.scale = scale
@@ -139,7 +140,8 @@ def test_a_death_between_epochs_changes_no_batch(which, arguments):
 
 
 class Remembering(IterableDataset):
-    """Says how many of its numbers its copy has given; has a state."""
+    """A dataset that tells how many of its numbers its copy has yielded, and has a
+    state."""
 
     given = 0
 

@@ -1,4 +1,4 @@
-"""Keys that say by hand which loaders are equal."""
+"""Keys by which the user says which loaders are equal."""
 
 import threading
 
@@ -16,7 +16,7 @@ from trouble import ctl
 
 
 def locked(path, scale=1.0):
-    """A dataset that cannot be pickled."""
+    """Returns a dataset that cannot be pickled."""
     dataset = Counted(path, scale)
     dataset.lock = threading.Lock()
     return dataset
@@ -62,7 +62,7 @@ def test_the_environment_gives_a_key(tmp_path, monkeypatch):
 
 @pytest.fixture
 def ignored_key(monkeypatch):
-    """A key that the environment gives."""
+    """A key that the environment sets."""
     monkeypatch.setenv("FOREBAY_SHARE_KEY", "sweep")
     monkeypatch.setattr(share_key, "_told", set())
 
@@ -79,7 +79,8 @@ def test_the_environments_key_is_ignored_where_nothing_is_shared(
     text = f"Counted: $FOREBAY_SHARE_KEY is without effect: {why}"
     assert [record.getMessage() for record in caplog.records] == [text]
     for loader in loaders:
-        assert loader.stats()["lacks_share_key"] == 0  # it could share nothing
+        # Each loader has nothing that it could share.
+        assert loader.stats()["lacks_share_key"] == 0
         loader.close()
 
 
@@ -111,7 +112,7 @@ def test_stats_say_whether_a_job_could_share(tmp_path):
 
 
 class Key:
-    """A key of samples of which nobody can tell whether another is equal."""
+    """A key of a sampler that cannot be compared with others."""
 
     def __init__(self, number):
         self.number = number
@@ -208,7 +209,7 @@ def test_lists_of_samples_count_beside_the_key(tmp_path, lists):
 
 
 class Drawn(torch.utils.data.Dataset):
-    """Samples that are drawn at random."""
+    """Samples that are random numbers."""
 
     def __init__(self, samples):
         self.samples = samples

@@ -1,4 +1,4 @@
-"""Equal loaders of datasets with code of their own: what one's workers make is for
+"""Equal loaders of datasets of the user's code. What one job's workers make is for
 all."""
 
 import os
@@ -24,7 +24,7 @@ SAMPLES = 120
 
 
 class Counted(Dataset):
-    """Counts how often samples are made, in a file."""
+    """A dataset that counts in a file how often its samples are made."""
 
     def __init__(self, path, scale=1.0):
         self.path, self.scale = str(path), scale
@@ -43,7 +43,7 @@ def made(path):
 
 
 def interleaved(loaders):
-    """The batches of each, taken in turns."""
+    """Returns the batches of each loader, taken in turns."""
     found = [[] for _ in loaders]
     iterators = list(map(iter, loaders))
     while True:
@@ -61,7 +61,8 @@ def loaders_of(dataset, count, **arguments):
 
 
 def collated(samples):
-    """Does what default_collate does, but is another function to the daemon."""
+    """A function that does the same as default_collate, which the daemon cannot
+    know."""
     return torch.utils.data.default_collate(samples)
 
 
@@ -77,7 +78,7 @@ def test_equal_loaders_have_each_sample_made_once(tmp_path, count, arguments):
         numbers = [number for batch in found[0] for number in batch[1]]
         assert len(set(numbers)) == len(numbers) == (
             SAMPLES - SAMPLES % 7 if "drop_last" in arguments else SAMPLES)
-    # To learn of what batches are made, each epoch looks at one sample first.
+    # To learn the layout of batches, each epoch first makes one sample.
     looks = 0 if "collate_fn" in arguments else count
     checked = arguments.get("batch_size", 8) if "collate_fn" in arguments else CHECKED
     assert made(path) == 3 * (len(numbers) + looks + (count - 1) * checked)
@@ -86,7 +87,8 @@ def test_equal_loaders_have_each_sample_made_once(tmp_path, count, arguments):
 
 
 def weighted(seed=7, samples=SAMPLES):
-    """A sampler that gives some samples again, by a generator of its own."""
+    """Returns a sampler that repeats some samples, and draws by a generator of its
+    own."""
     return WeightedRandomSampler(torch.arange(SAMPLES) + 1., samples,
                                  generator=torch.Generator().manual_seed(seed))
 
@@ -111,11 +113,12 @@ def test_equal_samplers_have_each_sample_made_once(tmp_path, arguments):
         else:
             found = interleaved(loaders)
             assert all(batches == found[0] for batches in found)
-            # A sample that comes again draws anew.
+            # A repeated sample gets new random numbers.
             drawn = [drawn for batch in found[0] for drawn in batch[2]]
             assert len(set(drawn)) == len(drawn)
             delivered = len(drawn)
-        # Each loader looks at a sample, and two make a batch of their own.
+        # Each loader makes one sample in advance, and two loaders make a batch to
+        # compare.
         assert made(path) - before <= delivered * 1.3 + 3 + 2 * 8
         before = made(path)
     for loader in loaders:
@@ -222,7 +225,7 @@ DATASET = textwrap.dedent("""
 
 
 class Trainer:
-    """A process that trains; takes a batch each time that it is told to."""
+    """A training process, which takes a batch each time that it is told to."""
 
     def __init__(self, folder, path):
         self.process = subprocess.Popen(
@@ -261,8 +264,8 @@ def test_processes_that_run_the_same_script_share(folder):
     found = [trainer.run() for trainer in trainers]
     assert found[0] == found[1] == found[2]
     assert sorted(found[0]) == sorted([*range(120)] * 2)
-    # A trainer that starts late, or takes over from the one whose workers these are,
-    # has some samples made again.
+    # Some samples are made again by a trainer that starts late, or that takes over from
+    # the owner of the workers.
     assert made(path) <= 2 * 120 * 1.3
 
 
@@ -277,7 +280,7 @@ def test_another_goes_on_without_the_trainer_that_started_the_workers(folder, ho
     until(lambda: not workers(second.process.pid), "its own samples are made")
     if how is not None:
         first.process.send_signal(how)
-    # Its output ends with it: those that it started keep no pipe of its open.
+    # The output ends with the process: its host and workers do not hold the pipe open.
     first.process.communicate(timeout=20)
     until(lambda: not hosts(first.process.pid), "the host has ended")
     numbers = second.run()

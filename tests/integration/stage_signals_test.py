@@ -79,7 +79,7 @@ def test_workers_leave_signals_to_the_trainer(trainer, tmp_path, number):
 
 
 class Forking(Dataset):
-    """Forks children that go on as if they were the worker."""
+    """A dataset that forks children, which go on as if they were the worker."""
 
     def __len__(self):
         return 40

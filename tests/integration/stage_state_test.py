@@ -1,4 +1,4 @@
-"""States of iterable datasets, as the datasets tell them."""
+"""States of iterable datasets, as the datasets report them."""
 
 import copy
 import os
@@ -28,7 +28,7 @@ def drawn():
 
 
 class Plain(IterableDataset):
-    """Numbers, with some drawn at random; has no state. Counts what it makes."""
+    """Numbers, some with random ones; without a state. Counts what it makes."""
 
     def __init__(self, size=SIZE):
         self.size = size
@@ -45,7 +45,7 @@ class Plain(IterableDataset):
 
 
 class OfDataset(Plain):
-    """The dataset tells where its generator stands, which begins there."""
+    """The dataset's state is the position of its generator, which begins there."""
 
     place = 0
 
@@ -95,7 +95,8 @@ class OfIterator(Plain):
 
 
 class OfBoth(OfIterator):
-    """The dataset counts its epochs; the iterator tells where it stands."""
+    """The state of the dataset is the number of its epochs, and that of the iterator is
+    its position."""
 
     epochs = 0
 
@@ -114,7 +115,7 @@ class OfBoth(OfIterator):
 
 
 class Own(Plain):
-    """Its own iterator, from the beginning with each iter()."""
+    """A dataset that is its own iterator. Each iter() starts at the beginning."""
 
     def __iter__(self):
         self.place = 0
@@ -170,13 +171,13 @@ def test_goes_on_with_the_same_bytes(kind, count, batch_size):
                 if kind is not Plain and taken == 5 and len(rest) == 3:
                     assert _known(again) == _known(states[taken + 3])
         assert rest == undisturbed[taken:]
-        if kind is not Plain:  # nothing was made twice
+        if kind is not Plain:  # no sample was made twice
             left = SIZE - taken * (batch_size or 1)
             assert dataset.made.item() <= left + (batch_size or 1)
 
 
 def _known(state):
-    """Returns the states of the workers that have delivered a batch."""
+    """Returns the states of those workers that have delivered a batch."""
     return [one and {**one, "generators": None} for one in state["worker_states"]]
 
 
@@ -268,7 +269,8 @@ def test_after_deaths_the_batches_are_the_same(kind, victim):
                     os.kill(chance.choice(found), signal.SIGKILL)
     assert made == undisturbed
     if kind is not Plain:
-        # Batches that were in the making or, with a host, not delivered.
+        # The difference is the batches that were being made and, if a host died, not
+        # delivered.
         assert dataset.made.item() <= 300 + deaths * 4 * (
             1 if victim == "worker" else 8)
 

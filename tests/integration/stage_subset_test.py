@@ -1,5 +1,5 @@
-"""Subsets of datasets with code of the user's own. From torch 2.1 on, Subset has a
-__getitems__ whatever it is made of."""
+"""Subsets of datasets of the user's code. From torch 2.1 on, every Subset has a
+__getitems__, whatever its dataset."""
 
 import random
 
@@ -11,7 +11,7 @@ import forebay
 
 
 class Drawn(Dataset):
-    """Samples with a number of their own, and one drawn at random."""
+    """Samples that are a number, and a random number."""
 
     def __len__(self):
         return 40
@@ -21,14 +21,14 @@ class Drawn(Dataset):
 
 
 class AtOnce(Drawn):
-    """Samples that know how many were made together."""
+    """Samples that tell how many samples were requested together."""
 
     def __getitems__(self, numbers):
         return [(number, float(len(numbers))) for number in numbers]
 
 
 class Subset21(torch.utils.data.Subset):
-    """Subset of torch 2.1."""
+    """The Subset of torch 2.1."""
 
     def __getitems__(self, numbers):
         numbers = [self.indices[number] for number in numbers]
@@ -43,7 +43,7 @@ Subset = (torch.utils.data.Subset if hasattr(torch.utils.data.Subset, "__getitem
 
 
 def made_of(dataset, batch_size, workers):
-    """Returns what belongs to each number."""
+    """Returns a dict of the samples' values by their numbers."""
     with forebay.DataLoader(dataset, batch_size, num_workers=workers, seed=3) as loader:
         return {number: value for numbers, values in loader
                 for number, value in zip(numbers.tolist(), values.tolist())}
@@ -58,7 +58,8 @@ def test_what_is_drawn_does_not_depend_on_the_batch_size(daemon, workers):
 
 
 class Transformed(Subset):
-    """A subset whose samples are other ones: but not in a batch, as torch makes it."""
+    """A subset whose __getitem__ changes the samples. torch does not call it for whole
+    batches."""
 
     def __getitem__(self, number):
         number, _ = super().__getitem__(number)

@@ -11,12 +11,12 @@ import forebay
 from stage_test import leaves_nothing, reachable  # noqa: F401
 
 SAMPLES = 1200
-OTHERS = 4  # processes that compute all the time
+OTHERS = 4  # processes that use CPU time all the time
 
 
 class Computed(Dataset):
-    """Samples that take half a millisecond of a core, and say how often their worker
-    has slept before."""
+    """Samples that take half a millisecond of CPU time, and tell how often their worker
+    has slept so far."""
 
     def __len__(self):
         return SAMPLES
@@ -30,7 +30,7 @@ class Computed(Dataset):
 
 @pytest.fixture
 def busy_core():
-    """The number of a CPU on which other processes compute."""
+    """The number of a CPU on which other processes use CPU time."""
     core = min(os.sched_getaffinity(0))
     others = []
     for _ in range(OTHERS):
@@ -55,7 +55,7 @@ def test_a_worker_that_waits_for_a_core_gets_many_samples_a_task(busy_core):
     with forebay.DataLoader(Computed(), 60, num_workers=1,
                             worker_init_fn=move) as loader:
         slept = [times for _, batch in loader for times in batch.tolist()]
-    # The worker sleeps between tasks. A task is to take eight milliseconds of a core,
-    # and so has 16 samples.
+    # The worker sleeps between tasks. A task should take eight milliseconds of CPU
+    # time, and so it has 16 samples.
     behind_the_first = slept[SAMPLES // 4:]
     assert behind_the_first[-1] - behind_the_first[0] < len(behind_the_first) / 8

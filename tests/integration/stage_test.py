@@ -1,5 +1,5 @@
-"""Datasets whose samples only their own code makes: in workers, by the daemon's
-schedule."""
+"""Datasets whose samples only Python code can make. Workers make them when the daemon
+asks for them."""
 
 import collections
 import os
@@ -27,7 +27,7 @@ def reachable(shared_daemon, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def leaves_nothing(shared_daemon):
-    """No test leaves a process, nor a slot's memory."""
+    """Checks that no test leaves a process or a slot's memory behind."""
     before = descendants(os.getpid())
     yield
     until(lambda: not descendants(os.getpid()) - before,
@@ -37,7 +37,7 @@ def leaves_nothing(shared_daemon):
 
 
 class Made(Dataset):
-    """Samples that say their number, and what they drew."""
+    """Samples that tell their number, and what they drew."""
 
     def __init__(self, samples=SAMPLES):
         self.samples = samples
@@ -55,7 +55,7 @@ class Made(Dataset):
 
 
 class Worker(Made):
-    """Samples that say which process made them."""
+    """Samples that tell which process made them."""
 
     def __getitem__(self, number):
         return number, os.getpid(), get_worker_info().id
@@ -66,7 +66,7 @@ def numbers_of(loader):
 
 
 def flat(batch):
-    """All tensors of a batch, in order."""
+    """Returns all tensors of a batch, in order."""
     if isinstance(batch, torch.Tensor):
         return [batch]
     values = batch.values() if isinstance(batch, dict) else batch
@@ -110,7 +110,7 @@ def test_what_is_drawn_depends_on_the_sample_alone(workers):
             for row, number in enumerate(batch[1].tolist()):
                 assert found[number] == [
                     drawn[row].item() for drawn in batch[2]["drawn"]]
-    # In the next epoch, all differs: the order and what is drawn.
+    # In the next epoch, both the order and the random numbers differ.
     assert [n for batch in again for n in batch[1].tolist()] != list(found)
     first = again[0]
     assert found[first[1][0].item()][0] != first[2]["drawn"][0][0].item()
@@ -184,7 +184,7 @@ def test_an_iterator_that_nobody_read_takes_no_epoch(workers, collate):
         whole = [read(one), read(one)]
     with loader() as one:
         iter(one)
-        # Both under way at once: two epochs.
+        # Both iterators run at once, as two epochs.
         pairs = [read(part) for part in zip(*zip(one, one))]
     assert pairs == whole
 

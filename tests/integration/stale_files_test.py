@@ -1,5 +1,5 @@
-"""Files that change without a new size or time. The daemon gives out no stale
-bytes of them, and equal bytes are not an error."""
+"""Files that change without a new size or modification time. The daemon delivers no
+stale bytes of them, and does not report equal bytes as an error."""
 
 import io
 import os
@@ -24,7 +24,7 @@ SHARD_SAMPLES = 24
 
 @pytest.fixture(params=["off", "auto"])
 def daemon(request, tmp_path):
-    """A daemon with room for all, by both ways to read local files."""
+    """A daemon with room for all, with each of the two ways to read local files."""
     path = tmp_path / "forebayd.toml"
     path.write_text("cache.memory = '16MiB'\n"
                     f"storage.io_uring = '{request.param}'\n")
@@ -34,7 +34,7 @@ def daemon(request, tmp_path):
 
 @pytest.fixture(params=["disk", "memory"])
 def place(request, tmp_path):
-    """A folder on the disk's file system, or on tmpfs."""
+    """A folder on the disk's file system, or in tmpfs."""
     if request.param == "disk":
         yield tmp_path
         return
@@ -49,7 +49,7 @@ def folder(place, photos):
 
 
 def like(path, content):
-    """Pads `content` to the file's length: decoders stop at an image's end."""
+    """Pads `content` to the file's length. Decoders stop at the image's own end."""
     size = path.stat().st_size
     assert len(content) <= size
     return content.ljust(size, b"\0")
@@ -61,7 +61,7 @@ def set_time(path, like_path):
 
 
 def renamed(path, content):
-    """Replaces the file by another of equal size and time."""
+    """Replaces the file by another one of equal size and modification time."""
     other = path.with_name("replacement")
     other.write_bytes(like(path, content))
     set_time(other, path)
@@ -69,7 +69,7 @@ def renamed(path, content):
 
 
 def rewritten(path, content):
-    """Overwrites the file in place, and sets its time back."""
+    """Overwrites the file in place, and restores its modification time."""
     before = path.with_name("before")
     before.write_bytes(b"")
     set_time(before, path)
@@ -91,14 +91,16 @@ def set_to_its_own_time(path):
     set_time(path, path)
 
 
-def replaced_by_a_copy(path):  # it is never away: the daemon reads on
+# The file always exists, because the daemon goes on reading.
+def replaced_by_a_copy(path):
     aside = path.with_name("aside")
     shutil.copy2(path, aside)
     os.replace(aside, path)
 
 
 def shorter_than(path, photos):
-    """Returns a photograph that fits into its place, and its number."""
+    """Returns the content and the number of a photograph that is shorter than the file
+    at `path`."""
     size = path.stat().st_size
     for number, other in enumerate(sorted(photos.rglob("*.jpg"))):
         if other.stat().st_size < size:
@@ -114,7 +116,7 @@ def test_what_is_kept_of_a_file_goes_with_the_file(folder, photos, change,
     content, number = shorter_than(folder / CHANGED, photos)
     with open_loader(folder, transform=crop) as loader:
         before, _ = contents(loader)
-        contents(loader)  # decoded variants are kept by now
+        contents(loader)  # decoded variants are then cached
         change(folder / CHANGED, content)
         after, ids = contents(loader)
         kept, _ = contents(loader)
@@ -144,7 +146,7 @@ def test_what_is_the_same_is_no_error_in_mid_epoch(folder, touch):
 
 
 def write_shard(path, photos, order):
-    """Writes members of equal size: another order changes nothing else."""
+    """Writes members of equal size, so that another order changes nothing else."""
     pictures = sorted(photos.rglob("*.jpg"))
     longest = max(picture.stat().st_size for picture in pictures)
     with tarfile.open(path, "w") as tar:
@@ -165,11 +167,11 @@ def shard(place, photos):
 
 
 def reordered(shard, photos):
-    """Returns the shard's content with its members in another order: as long,
-    but each lies elsewhere."""
+    """Returns the shard's content with its samples in another order: it has the same
+    length, but each sample is at another offset."""
     path = shard.with_name("reordered")
     order = list(range(SHARD_SAMPLES))
-    # Labels of one and of two digits take as much room.
+    # Labels of one and of two digits take the same space.
     write_shard(path, photos, order[1:] + order[:1])
     content = path.read_bytes()
     path.unlink()
@@ -212,7 +214,7 @@ def test_a_shard_of_equal_size_and_time_is_indexed_anew(shard, photos, change):
 @pytest.mark.parametrize("change", [renamed, rewritten])
 def test_who_comes_later_shares_nothing_of_an_older_shard(shard, photos,
                                                           change):
-    """Equal loaders share batches, but not those of another index."""
+    """Equal loaders share batches, but not if their indexes differ."""
     with open_shard(shard, fields=("jpg",)) as loader:
         before = numpy.concatenate([batch.jpg.copy() for batch in loader])
         next(iter(loader))
@@ -334,7 +336,7 @@ def test_a_copy_of_equal_sizes_and_times_resumes(place, folder, shard):
 
 
 def edited(path, photos):
-    """Writes a photograph of another length in place. Returns its number."""
+    """Writes a photograph of another length into a file. Returns its number."""
     other = sorted(photos.rglob("*.jpg"))[7]
     path.write_bytes(other.read_bytes() + b"\0")
     return 7
@@ -353,7 +355,7 @@ def test_an_edit_before_the_first_batch_is_no_error(folder, photos, caplog):
         assert "beach/000.jpg: was replaced" in caplog.text
         assert caplog.text.count("the dataset is opened anew") == 1
         state = loader.state_dict()
-        # The dataset is opened anew only once.
+        # The dataset is opened anew only once; the second change is an error.
         first.write_bytes(first.read_bytes() + b"\0")
         run_until_error(loader, forebay.StateError)
     with open_loader(folder) as loader:

@@ -1,4 +1,4 @@
-"""The unit under a real systemd, which runs in namespaces of its own."""
+"""The systemd unit under a real systemd, which runs in namespaces of its own."""
 
 import json
 import os

@@ -1,5 +1,5 @@
-"""Jobs with one share_key, of which the one whose workers make the samples ends: its
-memory and locks end with it, and another job takes over."""
+"""Jobs with one share_key. The job whose workers make the samples ends: its memory and
+locks are freed, and another job takes over."""
 
 import contextlib
 import fcntl
@@ -79,12 +79,12 @@ TRAINER = textwrap.dedent("""
 
 
 class Trainer:
-    """A job that does what it is told to. Its dataset has a file locked, and another
-    one mapped.
+    """A job that obeys orders. Its dataset holds a lock on a file, and has another file
+    mapped.
 
     Attributes:
-      pid: of the process.
-      numbers: of all samples that it got.
+      pid: the process id.
+      numbers: the numbers of all samples that it got.
     """
 
     def __init__(self, folder, arguments):
@@ -103,7 +103,7 @@ class Trainer:
         self.process.stdin.flush()
 
     def do(self, order):
-        """Has it do that; returns what it says."""
+        """Gives the job an order, and returns the words that it answers."""
         self.tell(order)
         said = self.process.stdout.readline().split()
         assert said, f"it has ended: {order}"
@@ -123,7 +123,7 @@ class Trainer:
             pass
 
     def holds(self):
-        """Whether any process has what its dataset had."""
+        """Returns whether any process still has this job's lock or mapping."""
         with open(self._lock, "r+b") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -136,7 +136,7 @@ class Trainer:
         return False
 
     def end(self, how):
-        """Ends the job, or its loader."""
+        """Ends the job, or closes its loader."""
         if how == "close":
             assert self.do("close") == ["closed"]
         elif how == "exit":
@@ -149,7 +149,7 @@ class Trainer:
 
 @pytest.fixture
 def jobs(tmp_path):
-    """Makes trainers; ends them."""
+    """A function that makes trainers, which are killed after the test."""
     made = []
 
     def make(arguments="{}"):
@@ -166,7 +166,7 @@ def jobs(tmp_path):
 
 
 def joined(jobs, count, arguments="{}"):
-    """Jobs of which the first one's workers make the samples for all."""
+    """Returns `count` jobs. The workers of the first one make the samples for all."""
     made = []
     for _ in range(count):
         made.append(jobs(arguments))
@@ -199,7 +199,7 @@ def test_the_other_job_has_one_process_fork_workers(jobs):
     before = hosts(second.pid)
     first.end(signal.SIGKILL)
     until(lambda: second.step() and workers(second.pid), "it has workers")
-    # The one that compared samples has the dataset as it was at the iter().
+    # The host that compared samples has the dataset in its state at the iter().
     assert hosts(second.pid) == before
     second.run()
     assert second.numbers == list(range(SAMPLES))

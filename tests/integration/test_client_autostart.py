@@ -1,4 +1,4 @@
-"""A daemon of the user's own, started by the first loader that finds none."""
+"""The first loader that finds no daemon starts one for its user."""
 
 import fcntl
 import os
@@ -22,7 +22,7 @@ with forebay.DataLoader(sys.argv[1], batch_size=8, framework="numpy",
 
 
 def daemons_of(runtime_dir):
-    """Process ids of the daemons that serve a directory."""
+    """Returns the process ids of the daemons that serve a directory."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -37,8 +37,7 @@ def daemons_of(runtime_dir):
 
 @pytest.fixture
 def train(photos, tmp_path):
-    """Starts a trainer that finds no running daemon, only the program
-    forebayd."""
+    """Starts a trainer that finds no running daemon, but finds the program forebayd."""
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "forebayd").symlink_to(FOREBAYD)
@@ -93,7 +92,7 @@ def test_who_opens_a_file_starts_a_daemon(train, tmp_path):
 def test_a_trainer_waits_for_a_daemon_that_leaves(train, tmp_path):
     directory = tmp_path / "forebay"
     directory.mkdir(mode=0o700)
-    # Holds the lock, as a leaving daemon does after it has closed its sockets.
+    # The test holds the lock, as a leaving daemon does after it has closed its sockets.
     with open(directory / "forebayd.lock", "w") as leaving:
         fcntl.flock(leaving, fcntl.LOCK_EX)
         trainer = train()

@@ -1,5 +1,4 @@
-"""Tests of the batches that a trainer gets: content, order, and memory of its
-own."""
+"""The batches that a trainer gets: their content, order and memory."""
 
 import copy
 import gc
@@ -19,7 +18,8 @@ pytestmark = pytest.mark.usefixtures("batch_reader")
 
 
 def reference(photos):
-    """uint8 (N, H, W, 3) of PIL's pixels, and int64 (N,) labels, in order."""
+    """Returns PIL's pixels as uint8 (N, H, W, 3), and the labels as int64 (N,), in
+    order."""
     images, labels = [], []
     for label, folder in enumerate(sorted(photos.iterdir())):
         for path in sorted(folder.iterdir()):
@@ -31,7 +31,7 @@ def reference(photos):
 def open_loader(photos, **arguments):
     arguments.setdefault("framework", "numpy")
     arguments.setdefault("batch_size", 8)
-    # Every photograph has this size already: its pixels stay as they are.
+    # Every photograph already has this size, so the crop leaves its pixels unchanged.
     arguments.setdefault("transform", T.CenterCrop((72, 96)))
     return forebay.DataLoader(photos, **arguments)
 

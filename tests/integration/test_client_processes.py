@@ -1,5 +1,4 @@
-"""Tests of clients with forks, signals, threads, and daemons that come and
-go."""
+"""Clients with forks, signals and threads, and with daemons that come and go."""
 
 import multiprocessing
 import os
@@ -19,7 +18,7 @@ from trouble import (PATIENCE, expect_line, nothing_left_behind, slot_bytes,
 
 
 def in_child(check):
-    """Forks; the child runs `check`. Returns its exit status."""
+    """Forks. The child runs `check`. Returns the child's exit status."""
     pid = os.fork()
     if pid == 0:
         status = 1
@@ -43,7 +42,7 @@ def test_parent_and_child_keep_held_batches(daemon, photos):
         batch = next(iterator)
 
         def check(held=batch):
-            os.read(to_child, 1)  # the parent has read on by now
+            os.read(to_child, 1)  # the parent has then read on
             numpy.testing.assert_array_equal(held.image, expected)
             held.image[:] = 1
 
@@ -139,7 +138,7 @@ with open_loader(sys.argv[1], batch_size=8) as loader, \\
 
 
 def test_who_becomes_another_program_keeps_nothing(daemon, photos):
-    """The process goes on as another program, which has nothing mapped."""
+    """After exec, the process runs another program, and has nothing mapped."""
     with nothing_left_behind(daemon) as wait, \
             trainer(EXEC, photos) as process:
         expect_line(process, "holds")
@@ -152,7 +151,7 @@ def test_who_becomes_another_program_keeps_nothing(daemon, photos):
 
 
 def test_fork_while_another_thread_waits_for_a_batch(daemon, photos):
-    """The child inherits locks, but not the thread that holds them."""
+    """The child inherits locks, but not the threads that hold them."""
     with open_loader(photos) as loader:
         iterator = iter(loader)
         read, reading, go_on = (iterator._next_memory, threading.Event(),
@@ -169,7 +168,7 @@ def test_fork_while_another_thread_waits_for_a_batch(daemon, photos):
         assert reading.wait(PATIENCE)
 
         def check():
-            signal.alarm(20)  # so that a hang ends
+            signal.alarm(20)  # ends a hang
             with pytest.raises(forebay.StateError, match="forked"):
                 next(iterator)
             assert len(list(loader)) == len(loader)
@@ -267,7 +266,7 @@ except KeyboardInterrupt:
 
 
 def test_interrupt_beside_a_daemon_that_stands_still(daemon, photos):
-    """The trainer leaves, though nobody answers it."""
+    """The trainer leaves, although nobody answers it."""
     with trainer(WAIT_IN_VAIN, photos) as process:
         expect_line(process, "reads")
         daemon.process.send_signal(signal.SIGSTOP)
@@ -275,14 +274,14 @@ def test_interrupt_beside_a_daemon_that_stands_still(daemon, photos):
             process.stdin.write(b"go\n")
             process.stdin.flush()
             process.send_signal(signal.SIGINT)
-            # Other calls wait 30 s for an answer.
+            # Other calls would wait 30 s for an answer.
             assert process.wait(20) == 130
         finally:
             daemon.process.send_signal(signal.SIGCONT)
 
 
 def test_interrupt_while_waiting(daemon, photos):
-    """A signal handler that raises ends the wait even while no batch comes."""
+    """A signal handler that raises ends next()'s wait even while no batch comes."""
     class Rang(Exception):
         pass
 

@@ -1,4 +1,4 @@
-"""Tests of positions, resuming, epochs and ranks."""
+"""Positions, resuming, epochs and ranks."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def test_state_after_an_epoch_is_the_next_epoch(daemon, photos):
 
 
 def test_an_iterator_that_nobody_read_takes_no_epoch(daemon, photos):
-    """Training frameworks call iter() to see whether it works."""
+    """Training frameworks call iter() only to check that it works."""
     with open_loader(photos, shuffle=True, seed=5) as loader:
         whole = [ids(loader), ids(loader)]
     with open_loader(photos, shuffle=True, seed=5) as loader:
@@ -64,7 +64,8 @@ def test_an_iterator_that_nobody_read_takes_no_epoch(daemon, photos):
         iter(loader)
         seen = ids([next(iter(loader))])
         assert seen == whole[1][:8]
-        assert ids(loader) not in whole  # one was read: that is epoch 2
+        # Epoch 1 was read in part, so this is epoch 2.
+        assert ids(loader) not in whole
         loader.set_epoch(0)
         iterator = iter(loader)
         next(iterator)
@@ -73,7 +74,7 @@ def test_an_iterator_that_nobody_read_takes_no_epoch(daemon, photos):
         iter(loader)
         assert loader.state_dict() == state
         assert ids(loader) == whole[0][8:]
-        # The epoch that was asked for meanwhile, not the one that began.
+        # set_epoch() decides the next epoch, even though another one began before it.
         loader.set_epoch(0)
         iterator = iter(loader)
         loader.set_epoch(1)
@@ -121,7 +122,7 @@ def test_resumes_with_other_ranks(daemon, photos):
 
 
 def test_resumes_again_and_again_with_other_ranks(daemon, photos):
-    """The numbers of ranks do not divide the number of samples read."""
+    """The numbers of ranks do not divide the number of samples read so far."""
     with open_loader(photos, shuffle=True, seed=8) as loader:
         whole = ids(loader)
     seen, state = [], None
@@ -166,7 +167,7 @@ NUMBERS_THAT_ARE_NONE = (None, True, "3", 1.5, [3], {}, b"3", float("nan"), -1,
 
 
 def damages(state):
-    """States that somebody, or a disk, has spoilt."""
+    """Returns states that a person, or a disk, has damaged."""
     yield from (None, [], "", b"", 7, {}, list(state.items()))
     for key in EVERY_KEY:
         yield {name: value for name, value in state.items() if name != key}
@@ -193,7 +194,7 @@ def test_refuses_a_damaged_state(daemon, photos):
         first = ids([next(iterator)])
         state = loader.state_dict()
         refuses_each(loader, damages(state))
-        # The refused states do not disturb the running iteration.
+        # The refused states do not affect the running iteration.
         assert sorted(first + ids(iterator)) == list(range(SAMPLES))
         for position in (0, SAMPLES):
             loader.load_state_dict(dict(state, position=position, more="?"))

@@ -1,5 +1,5 @@
-"""Datasets of TFRecord files, from the files to a trainer's batches: what TensorFlow
-reads is what a trainer gets (tests/golden/tfrecord/make_golden.py)."""
+"""Datasets of TFRecord files, from the files to a trainer's batches. A trainer gets
+what TensorFlow reads (tests/golden/tfrecord/make_golden.py)."""
 
 import base64
 import io
@@ -58,7 +58,7 @@ def write(path, payloads):
 
 
 def epoch(loader):
-    """The fields of each sample, by its number."""
+    """Returns the fields of each sample, by its number."""
     found = {}
     for batch in loader:
         for place, number in enumerate(batch.sample_ids.tolist()):
@@ -74,7 +74,7 @@ def row(value, place):
 
 
 def is_example(sample, record):
-    """Compares what FIELDS have with what TensorFlow has read."""
+    """Returns whether a sample's FIELDS have the values that TensorFlow has read."""
     label, text, xmin, ids, embedding, score, pixels = sample
     return (label == record["image/class/label"][0] and
             text.encode() == base64.b64decode(record["image/class/text"][0]) and

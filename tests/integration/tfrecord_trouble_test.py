@@ -1,4 +1,4 @@
-"""TFRecord files that are damaged, or change meanwhile, and fields that they lack."""
+"""TFRecord files that are damaged, that change meanwhile, or that lack fields."""
 
 import os
 import struct
@@ -55,7 +55,7 @@ def test_a_record_that_is_damaged_is_named(good):
 
 
 def test_a_damaged_first_record_hides_no_others(tmp_path):
-    """Fields are guessed of the first records that are whole."""
+    """Fields are guessed from the first undamaged records."""
     path = tmp_path / "a.tfrecord"
     path.write_bytes((GOLDEN / "examples-00000-of-00002.tfrecord").read_bytes())
     whole = forebay.inspect(path, verify=True)
@@ -88,7 +88,7 @@ def test_lengths_of_any_size(good, length):
 
 
 def test_an_enormous_record_takes_no_memory(good):
-    """A sparse file; no batch has room for its record."""
+    """In a sparse file, a record is so large that no batch has room for it."""
     number = struct.pack("<Q", 1 << 40)
     good.write_bytes(number + masked(number))
     try:
@@ -128,7 +128,7 @@ def test_fields_that_records_lack():
 
 
 def example(**features):
-    """An Example, of whose features some have no values, or no list of any type."""
+    """Returns an Example in which some features have no values, or not even a list."""
     def message(tag, content):
         return bytes([tag << 3 | 2, len(content)]) + content
 
@@ -182,7 +182,8 @@ def test_arguments_that_are_none():
 
 @pytest.mark.parametrize("name", ["", "label\0", "\0", "la\ud800bel"])
 def test_names_that_do_not_reach_the_daemon(name):
-    """The daemon would take "" for the whole record, and others up to a 0 byte."""
+    """The daemon would take "" as the whole record, and cut other names at the 0
+    byte."""
     assert refusal(forebay.InvalidArgument, EXAMPLES, fields={name: "int64"}) == (
         f"fields: {name!r} can be no field's name")
 
@@ -208,7 +209,7 @@ def test_what_is_missing_is_named(good):
 
 
 def test_a_pattern_passes_no_link_over(tmp_path):
-    """A link that leads out of the folder is an error, and is not left out."""
+    """A link that leads out of the folder is an error. It is not silently left out."""
     outside = write(tmp_path / "b.tfrecord", [b"second"])
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -262,7 +263,7 @@ def test_a_file_that_is_replaced_in_mid_epoch_is_an_error(tmp_path):
 
 
 def test_records_that_are_written_over_give_no_wrong_values(good):
-    """Lengths and their checksums stay; only the ctime tells."""
+    """Lengths and their checksums stay the same; only the ctime shows the change."""
     with open_records(good, fields="bytes") as loader:
         epoch(loader)
         rewritten(good, frame(b"FIRST") + frame(b"SECOND") + frame(b"THIRD"))
@@ -270,7 +271,7 @@ def test_records_that_are_written_over_give_no_wrong_values(good):
 
 
 def test_lists_that_become_longer_are_an_error_of_their_sample(tmp_path):
-    """A record's frame has the same length, and more values in it."""
+    """The new record has the same length, but more values."""
     def payload(*numbers):
         values = b"".join(bytes([number]) if number < 128 else
                           bytes([number % 128 + 128, number // 128])

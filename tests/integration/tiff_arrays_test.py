@@ -1,4 +1,4 @@
-"""TIFF images as arrays: a trainer gets what tifffile reads in them
+"""TIFF images as arrays. A trainer gets what tifffile reads from them
 (tests/golden/tiff_arrays/make_golden.py)."""
 
 import io

@@ -1,4 +1,4 @@
-"""Windows of files of tokens: slices of what numpy.memmap reads."""
+"""Windows of files of tokens. They are slices of what numpy.memmap reads."""
 
 import os
 import pathlib
@@ -28,7 +28,7 @@ def open_tokens(dataset, **arguments):
 
 
 def contents(loader, name="tokens"):
-    """The windows, and the sample numbers."""
+    """Returns the windows, and the sample numbers."""
     windows, ids = [], []
     for batch in loader:
         windows += [window.copy() for window in getattr(batch, name)]
@@ -37,7 +37,7 @@ def contents(loader, name="tokens"):
 
 
 def windows_of(tokens, length, stride=None, more=0):
-    """All whole windows, and where each begins."""
+    """Returns all whole windows, and the positions at which they begin."""
     stride = stride or length
     return [tokens[at:at + length + more]
             for at in range(0, len(tokens) - length - more + 1, stride)]
@@ -115,7 +115,7 @@ def test_several_files(shared_daemon, tmp_path):
 
 
 def golden(name):
-    """The tokens of a file of Megatron-LM's, and of its documents."""
+    """Returns the tokens of a Megatron-LM file, and those of its documents."""
     for line in (GOLDEN / "golden.txt").read_text().splitlines():
         found, dtype, _, *counts = line.split()
         if found == name:

@@ -1,4 +1,4 @@
-"""Training frameworks ask loaders for more than batches."""
+"""Attributes of loaders that training frameworks use."""
 
 import copy
 import inspect
@@ -14,12 +14,12 @@ import forebay
 from drop_in import SAMPLES, ids
 from forebay import transforms as T
 
-# The attributes of torch's loader that ours has not, with the reason.
+# Attributes that torch's loader has and ours lacks, with the reasons.
 LACKING = {
     "check_worker_number_rationality": "torch calls it itself; the daemon says how "
     "many workers run at once",
 }
-# Attributes that differ from the arguments on a loader without workers.
+# Attributes that, on a loader without workers, differ from the arguments.
 OF_WORKERS = {
     "num_workers": "no worker process runs, whatever was given",
     "timeout": "without workers torch takes 0 alone",
@@ -27,7 +27,7 @@ OF_WORKERS = {
     "persistent_workers": "without workers torch takes False alone",
     "multiprocessing_context": "without workers torch takes None alone",
 }
-# Arguments that torch keeps in no attribute.
+# Arguments that torch does not store in an attribute.
 NOT_KEPT = {"self": "the loader", "shuffle": "the sampler has it",
             "sampler": "EpochOrder stands for torch's RandomSampler and "
                        "SequentialSampler if none is given",
@@ -55,7 +55,7 @@ class Counting(IterableDataset):
 
 
 def init(worker):
-    """A worker_init_fn."""
+    """A function for worker_init_fn."""
 
 
 GIVEN = {"batch_size": 4, "drop_last": True, "worker_init_fn": init,
@@ -104,7 +104,7 @@ def test_attributes_have_the_values_that_torchs_have(image_folder, workers):
 
 @pytest.mark.filterwarnings("ignore:unnecessary with Forebay")
 def test_torchs_loader_can_be_made_of_our_attributes(image_folder):
-    """Accelerate and Lightning make loaders so."""
+    """Accelerate and Lightning make loaders in this way."""
     names = set(inspect.signature(DataLoader.__init__).parameters) - {
         "self", "shuffle", "batch_sampler"}
     for dataset in (image_folder, Squares()):
@@ -173,7 +173,7 @@ def test_what_decides_batches_cannot_be_changed(image_folder):
                 for kind in (DataLoader(dataset, 4), loader):
                     with pytest.raises(ValueError):
                         setattr(kind, name, None)
-            loader.worker_init_fn = init  # Lightning does
+            loader.worker_init_fn = init  # Lightning does the same
             loader.notes = "the user's own"
 
 
@@ -189,7 +189,7 @@ def test_an_iterator_has_the_length_of_the_whole_epoch(image_folder, make):
         assert len(batches) == len(loader)
         for _ in range(2):
             next(batches)
-        next(first)  # reads beside the later one
+        next(first)  # reads from the earlier iterator beside the later one
         assert len(batches) == len(first) == len(loader)
         state = loader.state_dict()
         assert len(list(batches)) == len(loader) - 2 and next(batches, None) is None
@@ -208,7 +208,7 @@ def test_an_iterator_without_length_is_true(shared_daemon, photos):
 
 
 class Named(forebay.DataLoader[Sample]):
-    """A subclass of the user's own, with arguments of its own."""
+    """A subclass that the user defines, with further arguments."""
 
     def __init__(self, name, *arguments, **others):
         self.before = name

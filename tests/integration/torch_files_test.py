@@ -39,7 +39,7 @@ def made(layout, folder, pictures, **arguments):
 
 
 def native(dataset, *arguments, **options):
-    """A loader whose samples the daemon reads."""
+    """Returns a loader whose samples the daemon reads."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return forebay.DataLoader(dataset, *arguments, **options)
@@ -112,7 +112,7 @@ def test_targets_of_several_types(tmp_path, pictures, layout, argument, types):
         "_bin_labels": dataset._labels, "_target_types": ["binary-category"],
         "transforms": torchvision.datasets.vision.StandardTransform(TRANSFORM)})])
 def test_newer_classes(tmp_path, pictures, name, change):
-    """Classes whose attributes are those that torchvision 0.20 gives them."""
+    """Classes with the attributes that torchvision 0.20 gives them."""
     dataset = made(torch_layouts.flowers, tmp_path, pictures)
     kind = type(name, (), {"__getitem__": lambda *_: None,
                            "__len__": lambda _: len(dataset)})
@@ -177,13 +177,13 @@ def test_what_the_daemon_cannot_read_runs_its_own_code(
 
 def test_joint_transforms_keep_those_of_the_beginning(tmp_path, pictures):
     dataset = made(torch_layouts.pets, tmp_path, pictures)
-    dataset.transform = dataset.target_transform = None  # which it never calls
+    dataset.transform = dataset.target_transform = None  # the dataset never calls these
     with native(dataset, 4) as ours:
         assert check_equal(ours, DataLoader(dataset, 4)) == len(dataset)
 
 
 def test_a_single_class_folder_of_a_split(tmp_path, pictures):
-    """The class has the name of the first folder above it, too."""
+    """The class name is also that of the first folder above it."""
     for split in ("train", "valid"):
         torch_layouts.copy(pictures[split == "train"],
                            tmp_path / "country211" / split / "country211" / "1.jpg")

@@ -1,4 +1,4 @@
-"""forebay.torch.install(): libraries that make torch's DataLoaders by themselves."""
+"""forebay.torch.install(), for libraries that make torch's DataLoaders themselves."""
 
 import os
 import subprocess
@@ -36,7 +36,7 @@ def looked_up(dataset):
 
 @pytest.fixture
 def run(tmp_path):
-    """Runs code in another process, beside a module `library`."""
+    """A function that runs code in another process, with a module `library`."""
     (tmp_path / "library.py").write_text(LIBRARY)
 
     def run(code):

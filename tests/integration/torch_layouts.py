@@ -1,7 +1,7 @@
-"""Small datasets of torchvision's classes, each in its own layout on disk.
+"""Small datasets of torchvision's classes, each with its own layout on disk.
 
-A layout is a function of a folder, of paths of photographs and of the dataset's
-arguments; it writes the files and opens the dataset.
+A layout is a function of a folder, paths of photographs and the dataset's arguments. It
+writes the files and opens the dataset.
 """
 
 import json
@@ -12,11 +12,12 @@ import types
 import PIL.Image
 from torchvision import datasets
 
-MATLAB = {}  # what fake scipy reads, by the file's name
+MATLAB = {}  # what the fake scipy reads, by file name
 
 
 def use_fake_scipy(monkeypatch):
-    """Some classes read MATLAB's files by scipy, which the tests do without."""
+    """Stands in for scipy, by which some classes read MATLAB's files. The tests need no
+    scipy."""
     scipy, scipy_io = types.ModuleType("scipy"), types.ModuleType("scipy.io")
     scipy.io = scipy_io
     scipy_io.loadmat = lambda path, **_: MATLAB[str(path).rpartition("/")[2]]
@@ -25,7 +26,7 @@ def use_fake_scipy(monkeypatch):
 
 
 def accept_all_files(monkeypatch):
-    """These files have not the digests that torchvision knows."""
+    """Turns off torchvision's check of digests, which these files do not have."""
     for kind in (datasets.CelebA, datasets.Flowers102, datasets.LFWPeople,
                  datasets.Omniglot, datasets.Places365):
         monkeypatch.setattr(kind, "_check_integrity", lambda *_: True)

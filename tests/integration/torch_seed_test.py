@@ -1,4 +1,4 @@
-"""Loaders without a seed of their own, in scripts that seed torch."""
+"""Loaders without a seed argument, in scripts that seed torch."""
 
 import copy
 import os
@@ -61,13 +61,14 @@ def arguments(request, rows):
 
 
 def listed(batches):
-    """Plain values of batches."""
+    """Returns the batches as plain values."""
     return [[part.tolist() if hasattr(part, "tolist") else part for part in batch]
             for batch in batches]
 
 
 def batches_of(arguments, script=None, **more):
-    """The batches of a loader's first epoch, in a script with that seed of torch."""
+    """Returns the batches of a loader's first epoch, in a script that seeds torch with
+    `script`."""
     if script is not None:
         torch.manual_seed(script)
     with forebay.DataLoader(**{**arguments, **more}) as loader:
@@ -164,10 +165,10 @@ def test_a_state_of_other_data_brings_no_seed(rows, tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_state_that_is_refused_brings_no_seed(rows, kind):
-    """The order differs, although the data is the same."""
+    """The state is refused because its order differs, although the data is the same."""
     arguments = {"num_workers": 1, **KINDS[kind](rows), "batch_size": 8}
     other = {**arguments, "shuffle": False}
-    if kind == "iterated":  # has no order
+    if kind == "iterated":  # has no order, so the number of workers differs
         arguments, other = {**arguments, "num_workers": 2}, arguments
     torch.manual_seed(3)
     with forebay.DataLoader(**arguments) as loader:

@@ -1,5 +1,5 @@
-"""Ranks under a real torchrun. One dies; all are started again, and go on from
-the state that rank 0 had saved."""
+"""Ranks under a real torchrun. One rank dies. All ranks are restarted, and go on from
+the state that rank 0 has saved."""
 
 import collections
 import json
@@ -13,7 +13,7 @@ from trouble import CROP, PATIENCE, open_loader
 from forebay import transforms as T
 
 RANKS = 2
-STEPS_BEFORE = 3  # that the first lives make; two of them are saved
+STEPS_BEFORE = 3  # steps of the first ranks; two of them are saved
 
 SCRIPT = """
 import os, signal, sys
@@ -49,7 +49,7 @@ with open(f"{folder}/{life}-{loader.rank}", "w") as said:
 """ % (CROP, STEPS_BEFORE - 1)
 
 
-# Its launcher starts ranks again that meet too late, on a busy machine.
+# On a busy machine, the launcher restarts ranks that take too long to meet.
 @pytest.mark.alone
 def test_a_dead_rank_and_its_restart(daemon, photos, tmp_path):
     script = tmp_path / "train.py"
@@ -59,7 +59,7 @@ def test_a_dead_rank_and_its_restart(daemon, photos, tmp_path):
          "--rdzv_endpoint=localhost:0",
          "--nnodes=1", f"--nproc_per_node={RANKS}", "--max_restarts=2",
          "--monitor_interval=0.2",
-         # The default of Debian's torch 1.13 fails with its Python 3.11.
+         # The default rendezvous of Debian's torch 1.13 fails with its Python 3.11.
          "--redirects=1", "--tee=1", f"--log_dir={tmp_path}",
          str(script), str(photos), str(tmp_path)],
         env=dict(os.environ, OMP_NUM_THREADS="1"), stdout=subprocess.PIPE,
@@ -72,13 +72,13 @@ def test_a_dead_rank_and_its_restart(daemon, photos, tmp_path):
         return [json.loads(line) for line in lines]
 
     assert not (tmp_path / "2-0").exists(), said
-    # Both ranks saw the same steps in each life.
+    # Before and after the restart, both ranks saw the same steps.
     lives = [steps(life, 0) for life in range(2)]
     for life in range(2):
         shorter = min(len(lives[life]), len(steps(life, 1)))
         assert lives[life][:shorter] == steps(life, 1)[:shorter], said
     assert len(lives[0]) >= STEPS_BEFORE - 1, said
-    # The step that rank 0 saved last depends on when torchrun ended it.
+    # Which step rank 0 saved last depends on when torchrun ended rank 0.
     whole = [number for step in lives[1] for number in step]
     with open_loader(photos, shuffle=True, seed=6,
                      transform=T.CenterCrop(CROP)) as loader:

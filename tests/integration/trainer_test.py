@@ -1,4 +1,4 @@
-"""The Trainer of Hugging Face: searches, checkpoints of other places, evaluations."""
+"""The Trainer of Hugging Face: searches, checkpoints in other folders, evaluations."""
 
 import re
 
@@ -34,7 +34,7 @@ def losses(trainer):
 
 
 def test_a_run_of_a_search_has_positions_in_its_own_folder(daemon, tmp_path):
-    """Trainer.hyperparameter_search gives each trial a folder."""
+    """Trainer.hyperparameter_search gives each trial a folder of its own."""
     script(tmp_path, SMALL + f"""
 import transformers.integrations
 for module in (transformers.integrations, transformers.trainer,
@@ -86,8 +86,8 @@ if __name__ == "__main__":
 
 
 def test_a_trainer_measures_what_its_arguments_say(daemon, tmp_path):
-    """The last batch may be dropped, samplers are those of a subclass, and arguments
-    may change between two evaluations."""
+    """The last batch may be dropped, a subclass may choose samplers, and arguments may
+    change between two evaluations."""
     said = script(tmp_path, SMALL + f"""
 class Iterated(torch.utils.data.IterableDataset):
     def __iter__(self):

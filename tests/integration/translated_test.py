@@ -1,8 +1,8 @@
-"""Compares translated pipelines with the libraries that they come from, op by
-op.
+"""Compares translated pipelines with the libraries from which they are translated, op
+by op.
 
-torchvision's v1 runs here, on 200 photographs, with the daemon's draws. The
-outputs of its v2 and of Albumentations are kept in tests/golden/translate.
+torchvision's v1 runs here, on 200 photographs, with the daemon's draws. The outputs of
+torchvision's v2 and of Albumentations are stored in tests/golden/translate.
 """
 
 import json
@@ -92,7 +92,8 @@ def flat(ops):
 
 
 def placed(ops):
-    """Yields (op, the place of its first counterpart) for each op."""
+    """Yields (op, the index of its first counterpart in the translation) for each
+    op."""
     ops = list(flat(ops))
     for number, op in enumerate(ops):
         before = _translate.translate(V.Compose(ops[:number])).transform
@@ -144,7 +145,7 @@ def test_within_one_level_of_torchvision(photographs, pixels, name):
 
 
 def made(told):
-    """Makes the pipeline that a golden file describes."""
+    """Returns the pipeline that a golden file describes."""
     if isinstance(told, list):
         return [made(part) for part in told]
     if not isinstance(told, dict) or not told:

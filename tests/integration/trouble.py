@@ -1,5 +1,5 @@
-"""Helpers of tests with faults: waits, views of the daemon, and another job
-that must not notice."""
+"""Helpers of tests with faults: waits, reports of the daemon, and another job that the
+fault must not affect."""
 
 import collections
 import contextlib
@@ -19,15 +19,17 @@ from forebay import transforms as T
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOREBAYCTL = os.environ.get(
     "FOREBAY_CTL", str(ROOT / "bazel-bin/tools/forebayctl/forebayctl"))
-PATIENCE = 150.0  # seconds until a wait counts as a hang
-CROP = (72, 96)  # the photographs' own size: pixels stay as they are
+PATIENCE = 150.0  # seconds after which a wait counts as a hang
+CROP = (72, 96)  # the photographs' own size, so a crop leaves pixels unchanged
 
 
 def refusing(open_dataset):
-    """A function that reads a dataset in vain, and returns the text of the error.
+    """Returns a function that opens and reads a dataset, which must fail, and returns
+    the text of the error.
 
     Args:
-      open_dataset: makes the loader of a dataset, as forebay.DataLoader does.
+      open_dataset: opens a loader of a dataset, with the arguments of
+        forebay.DataLoader.
     """
     def refusal(error, dataset, **arguments):
         with pytest.raises(error) as caught:
@@ -45,16 +47,17 @@ def spoil(path, at, bits=1):
 
 
 def pause(seconds):
-    """Lets time pass, like a trainer that computes. Use it for a pace, never to
-    wait for something to happen."""
+    """Lets time pass, as a trainer that computes does. Use it for a pace, never to wait
+    for an event."""
     time.sleep(seconds)
 
 
 def until(condition, what, details=str):
-    """Waits until `condition()` is true, and returns what it gave.
+    """Waits until `condition()` is true, and returns its value.
 
     Raises:
-      AssertionError: naming `what` and `details()`, after PATIENCE.
+      AssertionError: the condition was false for PATIENCE seconds; the error has `what`
+        and `details()`.
     """
     end = time.monotonic() + PATIENCE
     while True:
@@ -66,7 +69,7 @@ def until(condition, what, details=str):
 
 
 def ctl(daemon, *arguments):
-    """Runs forebayctl. Returns its JSON, parsed."""
+    """Runs forebayctl, and returns its JSON, parsed."""
     said = subprocess.run(
         [FOREBAYCTL, "--runtime-dir", str(daemon.runtime_dir), "--json",
          *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -81,15 +84,14 @@ def slot_bytes(daemon):
 
 
 def memory_used(daemon):
-    """Returns the bytes of the daemon's budget that are reserved."""
+    """Returns the bytes that are reserved in the daemon's memory budget."""
     return int(ctl(daemon, "status")["memory_used"])
 
 
 def descriptors(daemon):
     """Returns how many descriptors of each kind the daemon has open, in a
-    collections.Counter. Kinds are paths, "session.sock" and "admin.sock" for
-    connections, and the kernel's names for all else, such as
-    "anon_inode:[eventfd]"."""
+    collections.Counter. The kinds are paths, "session.sock" and "admin.sock" for
+    connections, and otherwise the kernel's names, such as "anon_inode:[eventfd]"."""
     folder = pathlib.Path(f"/proc/{daemon.process.pid}/fd")
     links = []
     for entry in folder.iterdir():
@@ -97,7 +99,7 @@ def descriptors(daemon):
             links.append(os.readlink(entry))
     with open("/proc/net/unix") as listed:
         sockets = [line.split(maxsplit=7) for line in listed]
-    # ... State Inode Path; 03 is a connection.
+    # The fields are ... State Inode Path; the state 03 is a connection.
     connected = {f"socket:[{fields[6]}]": os.path.basename(fields[7].strip())
                  for fields in sockets
                  if len(fields) > 7 and fields[5] == "03"}
@@ -110,11 +112,12 @@ def descriptors(daemon):
 
 
 def idle_descriptors(daemon):
-    """Waits until the daemon has closed all connections, and returns what
-    descriptors() does then."""
+    """Waits until the daemon has closed all connections, and then returns
+    descriptors()."""
     def found():
         kinds = descriptors(daemon)
-        # A connection that is closed during a look counts as another socket.
+        # A connection that is closed during the look counts as a socket of another
+        # kind.
         return (not kinds["session.sock"] and not kinds["admin.sock"] and
                 kinds == descriptors(daemon) and kinds)
 
@@ -123,8 +126,8 @@ def idle_descriptors(daemon):
 
 @contextlib.contextmanager
 def nothing_left_behind(daemon):
-    """Checks that all that is opened within is closed in the end, and all
-    memory given back. No client may be connected before. Yields a function that
+    """Checks that everything that is opened in the `with` block is closed at its end,
+    and all memory released. No client may be connected before. Yields a function that
     waits for that."""
     before = idle_descriptors(daemon)
     memory_before = memory_used(daemon)
@@ -162,8 +165,8 @@ def contents(batches):
 
 @contextlib.contextmanager
 def neighbour(photos):
-    """Runs another job in mid-epoch. It must get the rest of its epoch, with
-    the bytes of an undisturbed one."""
+    """Runs another job in mid-epoch during the `with` block. The job must get the rest
+    of its epoch, with the same bytes as without a fault."""
     before = os.environ.get("FOREBAY_JOB")
     os.environ["FOREBAY_JOB"] = "neighbour"
     try:
@@ -184,17 +187,17 @@ def neighbour(photos):
 
 
 def settle(folder):
-    """Waits until the daemon would keep an index of `folder`. A file system's
-    clock is coarse, so the daemon keeps only indexes of datasets older than a
-    tick of two seconds."""
+    """Waits until the daemon would store an index of `folder`. A file system's clock is
+    coarse, so the daemon stores only indexes of datasets that are more than two seconds
+    old."""
     newest = max(path.stat().st_ctime
                  for path in [folder, *folder.rglob("*")] if path.is_dir())
     until(lambda: time.time() > newest + 2, "the past")
 
 
 def run_until_error(loader, error):
-    """Reads an epoch that must end with `error`. Returns its text, and the
-    samples before it."""
+    """Reads an epoch that must end with `error`. Returns the error's text, and the
+    numbers of the samples before it."""
     ids = []
     try:
         for batch in loader:
@@ -206,8 +209,8 @@ def run_until_error(loader, error):
 
 @contextlib.contextmanager
 def trainer(script, *arguments, **environment):
-    """Runs a Python script, which can use this module, in a process. Kills it
-    in the end if it still lives."""
+    """Runs a Python script, which can use this module, in a process. Kills the process
+    at the end of the `with` block."""
     head = (f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r})\n"
             "from trouble import *\n")
     process = subprocess.Popen(
@@ -230,7 +233,8 @@ def expect_line(process, line):
 
 
 def read_epochs(*trainers):
-    """Makes all trainers read an epoch at once. Each waits for a line."""
+    """Makes all trainers, each of which waits for a line, read an epoch at the same
+    time."""
     for process in trainers:
         process.stdin.write(b"go\n")
         process.stdin.flush()

@@ -1,5 +1,4 @@
-"""Tests that decoded images in the cache change no byte of a batch, and are
-counted."""
+"""Decoded images in the cache change no byte of a batch, and are counted."""
 
 import concurrent.futures
 import os
@@ -18,7 +17,7 @@ from trouble import ctl
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden" / "decode"
 EPOCHS = 4
-# These loaders have only the images in common.
+# These loaders have only their images in common.
 KINDS = (
     ("T.RandomResizedCrop(40), T.RandomHorizontalFlip(), T.ToImage()", 7, 1),
     ("T.RandomResizedCrop((24, 56)), T.ToImage(), "
@@ -66,7 +65,7 @@ def images(tmp_path_factory, photos):
 
 
 def _read(folder, kind):
-    """Returns a digest of a loader's batches, and how many samples it
+    """Returns a digest of a loader's batches, and the number of samples that it
     decoded."""
     ops, batch_size, seed = kind
     done = subprocess.run(
@@ -113,14 +112,14 @@ def test_batches_are_the_same_decoded_once_or_each_time(tmp_path, images):
         assert (found[name][1] + int(variants["hits"]) ==
                 len(KINDS) * EPOCHS * samples)
         assert int(found[name][2]["used"]) <= int(found[name][2]["capacity"])
-    # The measured costs decide how many variants are kept; the first few are
-    # always tried.
+    # The measured costs decide how many variants are cached. The first few are always
+    # tried.
     variants = found["roomy"][2]["decoded"]
     assert int(variants["made"]) > 0 and int(variants["hits"]) > 0
 
 
 def test_images_alone_in_shards(tmp_path, images):
-    """Their variants may have fewer bytes than the images themselves."""
+    """The decoded variants may have fewer bytes than the images themselves."""
     shard = tmp_path / "images.tar"
     paths = sorted(path for path in images.glob("*/*"))
     with tarfile.open(shard, "w") as tar:

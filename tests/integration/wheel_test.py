@@ -1,5 +1,4 @@
-"""Tests of the wheel: its content, and that it runs without anything else
-installed."""
+"""The wheel's content. The wheel also runs without anything else installed."""
 
 import glob
 import os
@@ -25,7 +24,7 @@ TAG = "py3-none-manylinux_2_35_x86_64"
 NOBODY = 65534
 PROGRAMS = "forebay/programs/"
 CARRIED = PROGRAMS + "lib/"
-# The libraries that such a wheel may need of a host, by PEP 600.
+# The libraries that a wheel may use from the host, by PEP 600.
 HOSTS = {"libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1",
          "libpthread.so.0", "libutil.so.1", "libresolv.so.2",
          "ld-linux-x86-64.so.2", "libgcc_s.so.1", "libstdc++.so.6"}
@@ -35,8 +34,8 @@ NEWEST = {"GLIBC": (2, 35), "GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13),
 
 @pytest.fixture(scope="module")
 def wheel():
-    """pathlib.Path of the wheel; by tools/test, or by `bazel build
-    --config=portable //deploy/wheel:dist`."""
+    """pathlib.Path of the wheel, which tools/test or `bazel build --config=portable
+    //deploy/wheel:dist` builds."""
     (path,) = glob.glob(os.path.join(DIST, "*.whl"))
     return pathlib.Path(path)
 
@@ -50,7 +49,7 @@ def unpacked(wheel, tmp_path_factory):
 
 
 def binaries(folder):
-    """Paths below `folder` of all ELF files."""
+    """Returns the paths of all ELF files, relative to `folder`."""
     return [path.relative_to(folder) for path in sorted(folder.rglob("*"))
             if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
 
@@ -69,8 +68,7 @@ def test_asks_of_the_host_what_every_host_has(unpacked):
         needed = set(re.findall(r"NEEDED.*\[(.*)\]", table))
         allowed = HOSTS | carried if str(path).startswith(PROGRAMS) else HOSTS
         assert needed <= allowed, path
-        # Our programs bring their own C++ runtime, because those of hosts
-        # differ.
+        # Our programs bring their own C++ runtime, because hosts have different ones.
         if path.name not in carried:
             assert not needed & {"libstdc++.so.6", "libgcc_s.so.1"}, path
         assert re.findall(r"R(?:UN)?PATH.*\[(.*)\]", table) == (
@@ -99,7 +97,7 @@ def test_says_what_it_is(wheel, unpacked):
     assert metadata.endswith((ROOT / "README.md").read_text())
     assert f"\nTag: {TAG}\n" in (info / "WHEEL").read_text()
     assert (unpacked / "forebay/py.typed").exists()
-    # The wheel has the licences of all its parts.
+    # The wheel must have the licences of all its parts.
     terms = {path.stem: path.read_text() for path in
              (info / "licenses").iterdir()}
     assert set(terms) == {"LICENSE", "NOTICE", *packages_of_the_wheel()}
@@ -107,15 +105,16 @@ def test_says_what_it_is(wheel, unpacked):
 
 
 def packages_of_the_wheel(linkage=""):
-    """Names of the packages that runtime_packages.txt lists with that linkage."""
+    """Returns the names of the packages that runtime_packages.txt lists with that
+    linkage."""
     lines = (ROOT / "deploy/wheel/runtime_packages.txt").read_text().splitlines()
     return {line.split()[0] for line in lines
             if line and not line.startswith("#") and linkage in line.split()[1]}
 
 
 def test_archives_are_of_listed_packages():
-    """Debian's archives that the programs are linked with, but for those that the
-    project makes itself."""
+    """The programs are linked with these archives of Debian's, except those that the
+    project builds itself."""
     text = (ROOT / "tools/bazel/portable/BUILD.bazel").read_text()
     names = re.search(r"_SINGLE = \[(.*?)\]", text, re.DOTALL).group(1)
     names = re.findall(r'"(.+?)"', names)
@@ -133,15 +132,14 @@ def test_archives_are_of_listed_packages():
 
 
 def test_programs_have_no_code_of_jbig_kit(unpacked):
-    """Its terms, the GPL, are not those of the wheel."""
+    """JBIG-KIT has the GPL, whose terms are not those of the wheel."""
     for path in (unpacked / "forebay/programs").glob("forebay*"):
         assert b"JBIG-KIT" not in path.read_bytes()
     assert not (unpacked / "forebay/programs/lib/libjbig.so.0").exists()
 
 
 def test_equal_inputs_give_equal_bytes(wheel, unpacked, tmp_path):
-    """Packs the wheel's files twice more, with small programs in place of
-    ours."""
+    """Packs the wheel's files twice more, with small programs in the place of ours."""
     inputs = {"version.h": ROOT / "proto/version.h",
               "LICENSE": ROOT / "LICENSE",
               "NOTICE": ROOT / "NOTICE",
@@ -151,7 +149,7 @@ def test_equal_inputs_give_equal_bytes(wheel, unpacked, tmp_path):
               "libforebay.so": unpacked / "forebay/libforebay.so",
               "_cbatch_reader.abi3.so": unpacked / "forebay/_cbatch_reader.abi3.so"}
     for name in ("forebayd", "forebayctl"):
-        # Something small that needs no library but libc.
+        # The program is small, and needs no library but libc.
         inputs[name + "_portable"] = tmp_path / (name + "_portable")
         shutil.copy(shutil.which("true"), inputs[name + "_portable"])
     packed = []
@@ -169,7 +167,7 @@ def test_equal_inputs_give_equal_bytes(wheel, unpacked, tmp_path):
 
 @pytest.mark.skipif(gpus.missing() != "", reason=gpus.missing())
 def test_brings_the_gpu_plugin(unpacked, photos, tmp_path):
-    """The library finds it, and the daemon that it starts."""
+    """The library finds the plug-in, and so does the daemon that the library starts."""
     for program in ("forebayd", "forebayctl"):
         (unpacked / PROGRAMS / program).chmod(0o755)
     env = {**gpus.Host(tmp_path).environment(), "HOME": str(tmp_path),
@@ -194,11 +192,11 @@ def test_brings_the_gpu_plugin(unpacked, photos, tmp_path):
 
 
 class PlainUser:
-    """A user with a home that has only a virtual environment: nobody, where
-    tests run as root.
+    """A user whose home has only a virtual environment. If root runs the tests, the
+    user is `nobody`.
 
     Attributes:
-      home: pathlib.Path.
+      home: pathlib.Path of the user's home.
     """
 
     def __init__(self, home):
@@ -210,7 +208,7 @@ class PlainUser:
             os.chown(home, NOBODY, NOBODY)
 
     def run(self, *command):
-        """Runs a command as the user. Returns its output."""
+        """Runs a command as the user, and returns its output."""
         done = subprocess.run(
             [*self._as_user, *map(str, command)], cwd=self.home,
             env={"HOME": str(self.home), "PATH": "/usr/bin:/bin",
@@ -224,7 +222,7 @@ class PlainUser:
 @pytest.fixture
 def user(wheel, photos):
     """A user who has only the wheel and photographs."""
-    # The home is not below pytest's folders, which other users may not enter.
+    # The home is outside of pytest's folders, which other users may not enter.
     home = pathlib.Path(tempfile.mkdtemp(prefix="forebay-wheel-"))
     try:
         shutil.copy(wheel, home)
@@ -239,8 +237,8 @@ def user(wheel, photos):
 
 
 def readme_script(folder, before=""):
-    """Returns the first script of the README, changed to read `folder`. Its
-    daemon leaves soon."""
+    """Returns the first script of the README, changed to read `folder`. The daemon that
+    it starts leaves soon."""
     text = (ROOT / "README.md").read_text()
     script = re.search(r"```python\n(import forebay\n.*?)```", text,
                        re.DOTALL).group(1)
@@ -259,7 +257,7 @@ def test_runs_for_a_plain_user(user, framework):
     user.run("/usr/bin/python3", "-m", "venv", "--without-pip", *site,
              environment)
     if framework == "numpy":
-        # Links numpy as if pip had installed it from an index.
+        # Links numpy into the environment, as if pip had installed it there.
         (packages,) = (environment / "lib").glob("python3.*/site-packages")
         for path in glob.glob("/usr/lib/python3/dist-packages/numpy*"):
             (packages / os.path.basename(path)).symlink_to(path)
@@ -274,7 +272,7 @@ def test_runs_for_a_plain_user(user, framework):
     directory = user.home / "forebay"
     assert user.run(environment / "bin/python", script).split() == [
         "48", framework]
-    # No client is left.
+    # Then there are no clients.
     until(lambda: not daemons_of(directory), "the daemon leaves when idle")
     assert "forebayd leaves" in (directory / "forebayd.log").read_text()
     version = user.run(environment / "bin/forebayd", "--version").split()[1]

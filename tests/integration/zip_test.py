@@ -1,5 +1,5 @@
-"""Images in zip archives, from the archives to a trainer's batches: zipfile, PIL
-and torchvision's ImageFolder of the unpacked tree say what they are."""
+"""Images in zip archives, from the archives to a trainer's batches. The expected values
+come from zipfile, PIL, and torchvision's ImageFolder of the extracted tree."""
 
 import io
 import itertools
@@ -29,7 +29,7 @@ def pack(path, members, method=DEFLATED, **arguments):
 
 
 def members_of(photos, prefix=""):
-    """The photographs in no order at all, among files that are not photographs."""
+    """Returns the photographs in random order, among files that are not photographs."""
     found = [(f"{prefix}{path.relative_to(photos)}", path.read_bytes(),
               chance) for path, chance in zip(
                   sorted(photos.rglob("*.jpg")), itertools.cycle((STORED, DEFLATED)))]
@@ -53,7 +53,7 @@ def labels_of(loader):
 
 
 def expect_like_image_folder(archive, folder, uri=None):
-    """Order, labels, classes and bytes are ImageFolder's."""
+    """Checks that the order, labels, classes and bytes are those of ImageFolder."""
     expected = unpacked(archive, folder)
     dataset = forebay.Dataset(uri or archive, decode=False, autostart=False)
     assert dataset.classes == expected.classes
@@ -70,7 +70,7 @@ def test_samples_are_those_of_the_unpacked_tree(archive, tmp_path):
 
 
 def pack_in_dos(path, members):
-    """Writes an archive as .NET does on Windows: backslashes part the names."""
+    """Writes an archive as .NET does on Windows, with backslashes in paths."""
     with zipfile.ZipFile(path, "w", DEFLATED) as archive:
         for name, content in members:
             info = zipfile.ZipInfo(name.replace("/", "\\"))
@@ -225,7 +225,7 @@ def test_names_are_taken_by_their_bytes(photos, tmp_path):
              "\U0001f431/1.jpg", "\ufffd/1.jpg", "cat/b c.jpg"]
     path = pack(tmp_path / "names.zip", [(name, jpeg) for name in names])
     expect_like_image_folder(path, tmp_path / "tree")
-    # Old writers have names in code page 437, without the flag for UTF-8.
+    # Old programs write names in code page 437, without the flag for UTF-8.
     old = path.read_bytes().replace("\u00e9t\u00e9".encode(), b"\x82-t-\x82")
     (tmp_path / "old.zip").write_bytes(old)
     with open_loader(tmp_path / "old.zip") as loader:

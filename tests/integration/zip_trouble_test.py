@@ -1,5 +1,5 @@
-"""Archives that are damaged, that change meanwhile, or that inflate to more than
-there is room for."""
+"""Archives that are damaged, that change meanwhile, or whose content is larger than the
+memory for it."""
 
 import io
 import zipfile
@@ -39,7 +39,7 @@ def good(tmp_path):
 
 
 def data_of(path, name):
-    """Where a member's data lies."""
+    """Returns the offset and the length of a member's data."""
     with zipfile.ZipFile(path) as archive:
         info = archive.getinfo(name)
     return info.header_offset + 30 + len(name), info.compress_size
@@ -68,7 +68,7 @@ def test_what_is_no_archive_is_refused(good):
 def test_a_damaged_image_is_named(good, photos, number):
     name = f"cat/{number}.png"
     offset, length = data_of(good, name)
-    # The damage lies behind the pixels, where PIL would not notice it.
+    # The damage lies after the pixels, where PIL would not notice it.
     spoil(good, offset + length - 3, 0xFF)
     with neighbour(photos):
         text = refusal(forebay.DataError, good)
@@ -103,7 +103,8 @@ def test_members_that_cannot_be_read_are_refused_by_name(tmp_path):
 
 @pytest.mark.usefixtures("shared_daemon")
 def test_any_name_leaves_the_message_whole(tmp_path):
-    """A NUL ended such a name, and a long name took all of its room."""
+    """Names in error messages: a NUL once ended such a name early, and a long name left
+    no space for the reason."""
     path = pack(tmp_path / "a.zip", [("cat/1_\n.png", png())])
     content = path.read_bytes()
     path.write_bytes(content.replace(b"1_", b"1\0"))
@@ -130,8 +131,8 @@ def test_paths_that_mean_other_folders_make_no_class(tmp_path, name):
 
 
 def zeros(path, size, **arguments):
-    """An archive of an image, and of another that is a thousand times as long as
-    it is there."""
+    """Writes an archive of an image, and of another one that compresses to a
+    thousandth."""
     return pack(path, [("cat/0.png", png()), ("cat/1.png", png() + bytes(size))],
                 **arguments)
 
@@ -160,7 +161,7 @@ def test_what_inflates_to_too_much_is_refused(tmp_path, photos):
 
 @pytest.mark.usefixtures("shared_daemon")
 def test_what_inflates_a_lot_is_an_image_all_the_same(tmp_path):
-    """Bytes behind a PNG's end do no harm."""
+    """Bytes after a PNG's end do no harm."""
     path = zeros(tmp_path / "a.zip", 20 << 20)
     dataset = forebay.Dataset(f"{tmp_path}/a.zip", autostart=False, decode=False)
     assert bytes(dataset[1][0]) == png() + bytes(20 << 20)
@@ -184,7 +185,8 @@ def with_other_content(path, content):
 
 @pytest.fixture
 def photo_archive(tmp_path, photos):
-    """Photographs, the first of which is the largest, and another photograph."""
+    """An archive of photographs, the first of which is the largest, and another
+    photograph."""
     members = sorted(members_of(photos)[:SAMPLES], key=lambda m: -len(m[1]))
     members[0] = (*members[0][:2], STORED)
     return pack(tmp_path / "a.zip", members), members[-1][1]
@@ -208,7 +210,7 @@ def test_an_archive_of_equal_size_and_time_is_read_anew(photo_archive, change):
 
 @pytest.mark.usefixtures("shared_daemon")
 def test_data_that_is_written_over_is_damage(photo_archive):
-    """The directory stays, so that the CRC alone tells."""
+    """The directory stays the same, so that only the CRC shows the change."""
     path, other = photo_archive
     with open_loader(path) as loader:
         contents(loader)

@@ -1,5 +1,5 @@
 """Tar shards and TFRecord files that zstd has compressed, in one frame or many, give
-the samples of those that are not."""
+the same samples as uncompressed ones."""
 
 import os
 
@@ -111,11 +111,11 @@ def test_pieces_are_kept_of_a_long_frame_alone(daemon, tmp_path,
             assert as_bytes(epoch(loader)) == expected
         kept, = set(tmp_path.rglob("*.points")) - before
         sizes.append(kept.stat().st_size)
-    # Behind its first 8 MiB; all; none.
+    # The stored pieces are those after the frame's first 8 MiB, all pieces, and none.
     assert len(archive) // 3 < sizes[0] < len(archive) - 8 * MIB
     assert len(archive) // 2 < sizes[1] < len(archive)
     assert sizes[2] < 2000
-    # Damage to pieces is reported, and a piece counts only with its file.
+    # Damage to stored pieces is reported, but only if their file is read.
     for path in tmp_path.rglob("*.points"):
         with open(path, "r+b") as file:
             file.write(bytes(4096))
@@ -128,11 +128,12 @@ def test_pieces_are_kept_of_a_long_frame_alone(daemon, tmp_path,
             epoch(loader)
 
 
-SHARD_BYTES = 4 * MIB  # more than any
+SHARD_BYTES = 4 * MIB  # more than any shard has
 
 
 def packed_shard(path, photos, order):
-    """Samples are filled up, so that another order keeps the file's length."""
+    """Writes a shard that is padded, so that another order of samples keeps the file's
+    length."""
     plain = path.with_name("plain")
     write_shard(plain, photos, order)
     pack = long_window if "long" in path.name else one_frame
@@ -162,7 +163,7 @@ def test_a_shard_that_is_touched_in_mid_epoch_is_no_error(shared_daemon, shard,
 
 @pytest.mark.parametrize("change", [renamed, rewritten])
 def test_a_shard_that_is_another_is_noticed(daemon, shard, photos, change):
-    """The file changes, and keeps its size and time."""
+    """The file's content changes, but its size and modification time do not."""
     other = shard.with_name(f"other.{shard.name}")
     packed_shard(other, photos, [*range(1, SHARD_SAMPLES), 0])
     content = other.read_bytes()
@@ -223,7 +224,8 @@ def test_frames_that_take_too_much(shared_daemon, tmp_path):
 
 
 def test_a_thousand_times_its_size(tmp_path):
-    """Memory is bounded, and so is the cost of a sample."""
+    """The file's content is a thousand times as large. The memory for it is bounded,
+    and so is the cost of a sample."""
     content = tar_of(
         [(f"{number}.txt", b"%d" % number) for number in range(10)] +
         [("zeros", bytes(400 * MIB))] +

@@ -36,7 +36,7 @@ parser.add_argument("--seed", default=None, type=int)
 
 
 class AverageMeter:
-    """Keeps the current value of something, and the average."""
+    """Stores the current value and the average of something."""
 
     def __init__(self, name, fmt=":6.3f"):
         self.name = name
@@ -55,7 +55,7 @@ class AverageMeter:
 
 
 class SmallNet(nn.Sequential):
-    """A few convolutions: learns something on a CPU."""
+    """A network of a few convolutions, which learns something on a CPU."""
 
     def __init__(self, classes):
         super().__init__(

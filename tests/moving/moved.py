@@ -1,4 +1,4 @@
-"""The stock script imagenet.py, and the same with one line changed."""
+"""The stock script imagenet.py, and a copy with one line changed."""
 
 import pathlib
 
@@ -11,10 +11,10 @@ def write(folder):
     """Writes the changed script.
 
     Args:
-      folder: pathlib.Path, where it goes.
+      folder: pathlib.Path of the folder for the script.
 
     Returns:
-      Its path.
+      The script's path.
     """
     text = STOCK.read_text()
     if text.count(LINE) != 1:

@@ -7,16 +7,16 @@ import sys
 
 PASSED, UNBUILT, FAILED, TIMED_OUT = "passed", "unbuilt", "failed", "timed out"
 _VERDICTS = {0: PASSED, 1: UNBUILT, 3: FAILED}
-# Bazel's summary of a test.
+# Matches the line of Bazel's summary about a test that timed out.
 _LATE = re.compile(r"^//\S+ +TIMEOUT in ", re.MULTILINE)
-# A loop without an end may take memory in each turn.
+# The limit of a test's memory: an endless loop may allocate in each turn.
 _MEMORY_BYTES = 4 << 30
 _QUIET = ("--noshow_progress", "--ui_event_filters=-info,-debug",
           "--experimental_convenience_symlinks=ignore")
 
 
 class Bazel:
-    """Runs Bazel's commands. What the latest printed is in `log`."""
+    """Runs Bazel's commands. The file `log` has the output of the latest command."""
 
     def __init__(self, tree, output_base, jobs, timeout_seconds):
         self._tree = tree
@@ -27,7 +27,7 @@ class Bazel:
         self.log = pathlib.Path(output_base).parent / "bazel.log"
 
     def query(self, expression, *options):
-        """The output of a query."""
+        """Returns the output of a query."""
         code, output = self._run("query", "--keep_going", *_QUIET[:2], *options,
                                  expression, output=subprocess.PIPE)
         if code not in (0, 3):
@@ -35,9 +35,9 @@ class Bazel:
         return output.decode()
 
     def test(self, label, faulty):
-        """Builds and runs a test; one of the verdicts above. What is built of a
-        faulty source stays out of caches that others use. A result of before, on a
-        machine that was less busy, counts for nothing."""
+        """Builds and runs a test, and returns one of the verdicts above. Results of
+        faulty sources are not put into caches that others use. Cached test results are
+        not used, because they may come from a time when the machine was less busy."""
         options = ["--nocache_test_results",
                    *(["--noremote_upload_local_results"] if faulty else [])]
         code, _ = self._run("test", *self._options, *options, "--", label)

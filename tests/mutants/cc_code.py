@@ -1,17 +1,18 @@
-"""Where the statements of a C++ file lie that a fault may be planted into."""
+"""Finds the statements of a C++ file into which a fault may be planted."""
 
 import re
 
 import cc_tokens
 
-# The arguments of these state what holds, or what somebody reads in a log.
+# Calls whose arguments state invariants or are logged, so no fault is planted in them.
 _EXEMPT_CALL = re.compile(r"\w*(CHECK|ASSERT)\w*|assert|static_assert|ABSL_\w+|"
                           r"HWY_\w+|alignas|decltype|noexcept|LOG|Log\w*")
 _SCOPES = ("namespace", "class", "struct", "union", "enum", "extern")
 
 
 class Code:
-    """The tokens of a file, and for each whether a fault may be planted there."""
+    """The tokens of a file. `open` tells for each whether a fault may be planted
+    there."""
 
     def __init__(self, text):
         """Raises ValueError if the file's brackets do not match."""
@@ -20,7 +21,7 @@ class Code:
         self.pairs, self.parents = cc_tokens.pairs_of(self.tokens)
         self.angles = cc_tokens.angles_of(self.tokens, self.pairs)
         self.open = [False] * len(self.tokens)
-        # Labels end a statement, so that another begins after them.
+        # Indices of tokens that end a label, after which a statement begins.
         self.ends_label = set()
         for first, last in self._bodies():
             self.open[first:last] = [True] * (last - first)
@@ -31,7 +32,8 @@ class Code:
         return self.tokens[index].text in words
 
     def end_of_statement(self, index):
-        """The index of the next `;` in the same brackets as a token, else None."""
+        """Returns the index of the next `;` in the same brackets as the token `index`,
+        or None."""
         while index < len(self.tokens):
             text = self.tokens[index].text
             if text == ";":
@@ -44,12 +46,12 @@ class Code:
         return None
 
     def source(self, first, last):
-        """The text from one token to another, both included."""
+        """Returns the text from one token to another, both included."""
         return self.text[self.tokens[first].start:self.tokens[last].end]
 
     def _bodies(self):
-        """Ranges of indices within the braces of functions."""
-        head = index = 0  # where the declaration before a brace begins
+        """Yields the ranges of indices within the braces of functions."""
+        head = index = 0  # begin of the declaration that a brace belongs to
         while index < len(self.tokens):
             text = self.tokens[index].text
             if text in ("(", "["):
@@ -70,14 +72,14 @@ class Code:
             index += 1
 
     def _kind_of_brace(self, head, brace):
-        """Whether a brace outside functions opens a "body", a "scope" such as a
+        """Returns whether a brace outside functions opens a "body", a "scope" such as a
         class, or a "value"."""
-        marks = []  # of the declaration, without what stands in brackets
+        marks = []  # tokens of the declaration, without those in brackets
         index = head
         while index < brace:
             marks.append(self.tokens[index].text)
             index = 1 + (self.pairs.get(index) or self.angles.get(index) or index)
-        # Members that a constructor initialises have braces, too.
+        # In a constructor's list of initializers, members have braces, too.
         if not marks or marks[0] in (",", ":"):
             return "body"
         while marks[:1] and marks[0] in ("public", "protected", "private"):
@@ -92,7 +94,7 @@ class Code:
         return "body" if "(" in marks and not assigns else "value"
 
     def _exempt(self):
-        """Ranges of indices where no fault is planted."""
+        """Yields the ranges of indices where no fault is planted."""
         for index, token in enumerate(self.tokens[:-1]):
             following = self.tokens[index + 1].text
             if index in self.angles:
@@ -116,7 +118,7 @@ class Code:
                 yield index, self.pairs[index + 1] + 1
 
     def _begins_exempt_statement(self, index):
-        """Whether a table, a type or a log's line begins."""
+        """Returns whether a constant table, a type or a log call begins at a token."""
         if not self.open[index]:
             return False
         text = self.tokens[index].text

@@ -13,18 +13,18 @@ _BOOLS = {"true": "false", "false": "true"}
 _ASSIGNMENTS = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
 _INTEGER = re.compile(r"(?P<digits>0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9][0-9']*)"
                       r"(?P<suffix>[uUlLzZ]*)")
-# Words that begin what is neither a call nor an assignment.
+# Words that begin a statement which is neither a call nor an assignment.
 _NO_EXPRESSION = {
     "return", "delete", "throw", "if", "for", "while", "switch", "else", "do", "case",
     "using", "typedef", "goto", "static_assert", "break", "continue", "sizeof", "try",
     "catch", "new", "operator", "co_return", "co_await", "co_yield", "default"}
-# A declaration of a variable, mostly, or what states an invariant or logs.
+# These mostly declare a variable, state an invariant, or log.
 _KEPT_CALL = re.compile(r"\w*(CHECK|ASSERT)\w*|assert|spdlog|fprintf|LOG|Log\w*|"
                         r"FOREBAY_ASSIGN_OR_RETURN|static_assert|ABSL_\w+|HWY_\w+")
 
 
 class Mutant(NamedTuple):
-    """A fault: `new` stands in place of `old` at an offset of a file."""
+    """A fault: `new` replaces `old` at the offset `start` of a file."""
     file: str
     line: int
     kind: str
@@ -33,10 +33,10 @@ class Mutant(NamedTuple):
     new: str
 
     def planted(self, text):
-        """A file's text with the fault.
+        """Returns a file's text with the fault.
 
         Raises:
-          ValueError: the file does not hold `old` there.
+          ValueError: the file does not have `old` at that offset.
         """
         end = self.start + len(self.old)
         if text[self.start:end] != self.old:
@@ -55,7 +55,8 @@ def _short(text):
 
 
 def mutants_of(file, text):
-    """All mutants of a file, in the order of its text. None, if it cannot be read."""
+    """Returns all mutants of a file, in the order of its text. Returns an empty list if
+    the file cannot be parsed."""
     try:
         code = cc_code.Code(text)
     except ValueError:
@@ -67,7 +68,7 @@ def mutants_of(file, text):
         for kind, planter in _PLANTERS:
             for first, last, new in planter(code, index):
                 old = code.source(first, last)
-                # A directive in the middle decides what is compiled.
+                # Code that contains a preprocessor directive is left alone.
                 if not re.search(r"^\s*#", old, re.MULTILINE):
                     begin = code.tokens[first]
                     found.append(
@@ -120,7 +121,8 @@ def _integer(code, index):
 
 
 def _is_extent(code, index):
-    """Whether a number is the size of an array that is declared: TYPE NAME[NUMBER]."""
+    """Returns whether a number is the size in the declaration of an array: TYPE
+    NAME[NUMBER]."""
     tokens = code.tokens
     return (tokens[index - 1].text == "[" and tokens[index - 2].kind == "word" and
             (tokens[index - 3].kind == "word" or
@@ -162,7 +164,8 @@ def _begins_statement(code, index):
 
 
 def _is_expression(code, index):
-    """Whether a statement is a call, an assignment or a step of a counter."""
+    """Returns whether a statement is a call, an assignment or an increment or
+    decrement."""
     tokens = code.tokens
     steps = False
     while code.is_word(index, "*", "++", "--"):

@@ -1,5 +1,5 @@
-"""The tokens of a C++ file: as much of the language as tells code from comments,
-strings, directives and the brackets of templates."""
+"""The tokens of a C++ file. They suffice to tell code from comments, strings,
+directives and the brackets of templates."""
 
 import re
 from typing import NamedTuple
@@ -30,10 +30,10 @@ class Token(NamedTuple):
 
 
 def tokens_of(text):
-    """The list of a file's tokens, without comments and preprocessor lines."""
+    """Returns the list of a file's tokens, without comments and preprocessor lines."""
     tokens = []
     position, line = 0, 1
-    fresh = True  # nothing but space stands before `position` in its line
+    fresh = True  # only space lies before `position` in its line
     while position < len(text):
         directive = fresh and _DIRECTIVE.match(text, position)
         found = directive or _TOKEN.match(text, position)
@@ -52,11 +52,11 @@ def tokens_of(text):
 
 
 def pairs_of(tokens):
-    """Indices of brackets by those of their partners, both ways, and for each token
-    the index of the innermost bracket around it, or -1.
+    """Returns a dict of the indices of matching brackets, in both directions. Also
+    returns, for each token, the index of the innermost bracket around it, or -1.
 
     Raises:
-      ValueError: the brackets do not match, as directives may cause.
+      ValueError: the brackets do not match, perhaps because of preprocessor directives.
     """
     pairs, parents, open_brackets = {}, [], []
     for index, token in enumerate(tokens):
@@ -77,9 +77,9 @@ def pairs_of(tokens):
 
 
 def angles_of(tokens, pairs):
-    """Indices of the brackets that open template arguments, with those of the
-    brackets that close them. An operator has spaces around it, a bracket has none
-    before it, as the formatter writes both."""
+    """Returns the indices of the brackets that open template arguments, with those that
+    close them. By the formatter's rules, an operator has space around it, and a bracket
+    has no space before it."""
     angles = {}
     for index in range(1, len(tokens)):
         before = tokens[index - 1]
@@ -111,7 +111,7 @@ def _closing_angle(tokens, pairs, opening):
 
 
 def spaced(tokens, index):
-    """Whether a token has space on both sides, as a binary operator has."""
+    """Returns whether a token has space on both sides, as a binary operator has."""
     return (0 < index < len(tokens) - 1 and
             tokens[index - 1].end < tokens[index].start and
             tokens[index].end < tokens[index + 1].start)

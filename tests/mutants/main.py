@@ -1,4 +1,5 @@
-"""Measures how many faults planted into the product the C++ tests notice."""
+"""Measures how many of the faults that it plants into the product the C++ tests
+notice."""
 
 import argparse
 import pathlib
@@ -45,13 +46,13 @@ def arguments():
 
 
 def sources_of(tree):
-    """The product's sources in a checkout: texts by their paths."""
+    """Returns the product's sources in a checkout: texts by their paths."""
     return {name: scratch_tree.read(tree / name) for name in scratch_tree.listed(tree)
             if mutant_draw.is_product(name)}
 
 
 class Run:
-    """The outcomes of a run, printed and written as they come."""
+    """The outcomes of a run. Each is printed and written when it is known."""
 
     def __init__(self, args, try_mutant):
         self._path = args.json
@@ -74,7 +75,8 @@ class Run:
 
 
 def print_mutants(args, before, draw):
-    """Prints what would be tried, as if all compiled. Returns an exit status."""
+    """Prints the mutants that would be tried if all compiled. Returns an exit
+    status."""
     if before is None:
         draw.each(args.count, lambda mutant: print(mutant) or True)
     else:
@@ -83,8 +85,8 @@ def print_mutants(args, before, draw):
 
 
 def compare(before, now, unsound):
-    """Prints the mutants that are no longer killed, and whether the test that killed
-    one is left out. Returns an exit status."""
+    """Prints the mutants that were killed before and now survive. Also tells if the
+    test that killed one is left out now. Returns an exit status."""
     found = outcomes.lost(before, now)
     for earlier, outcome in found:
         why = ", its test is left out" if earlier.killed_by in unsound else ""

@@ -6,29 +6,29 @@ import re
 
 import cc_mutants
 
-# The folders whose sources the C++ tests are for.
+# The folders whose sources the C++ tests test.
 _PRODUCT = re.compile(r"(server|client/(core|shm|wire|base|device)|cuda|"
                       r"tools/forebayctl)/.*\.cc")
-# Stand-ins are the tests' own.
+# Stand-ins belong to the tests.
 _STAND_IN = re.compile(r".*/fake_\w+\.cc")
 MUTANTS_A_FILE = 2
-# How many mutants are drawn for one place at most, until one compiles.
+# The most mutants that are drawn for one place in the sample, until one compiles.
 TRIES = 5
 
 
 def is_product(path):
-    """Whether a path is of a source that faults are planted into."""
+    """Returns whether faults are planted into the source at a path."""
     return bool(_PRODUCT.fullmatch(path)) and not _STAND_IN.fullmatch(path)
 
 
 class Draw:
-    """The mutants of one seed. Equal sources give equal draws."""
+    """The mutants of one seed. Equal sources give the same mutants."""
 
     def __init__(self, sources, seed):
-        """Takes texts by their paths, and a number or a string."""
+        """`sources` has the texts by their paths; `seed` is a number or a string."""
         self._seed = seed
         self._lines = {path: text.count("\n") for path, text in sources.items()}
-        # Not yet drawn, by file and kind.
+        # The mutants that are not yet drawn, by file and kind.
         self._left = {}
         self._rooms = {}
         for path in sorted(sources):
@@ -42,14 +42,14 @@ class Draw:
         self._random = {room: random.Random(f"{seed} {room}") for room in self._rooms}
 
     def seats(self, count):
-        """The rooms of `count` mutants, a room once for each. A room's expected
-        share is proportional to the square root of its lines, as far as it has
-        files enough."""
+        """Returns a list of `count` rooms. A room is in the list once for each mutant
+        that it gets. Its expected share is in proportion to the square root of its
+        lines, as long as it has enough files."""
         weights = {room: math.sqrt(sum(self._lines[path] for path in paths))
                    for room, paths in self._rooms.items()}
         chance = random.Random(f"{self._seed} seats")
-        # A divisor method: a room has as many seats as its quotients exceed a bound.
-        # The random offset rounds a share up as often as its fraction says.
+        # A divisor method: each next seat goes to the room with the largest quotient.
+        # The random offset rounds a share up with the probability of its fraction.
         awarded = {room: 1 - chance.random() for room in sorted(weights)}
         seats = []
         while len(seats) < count:
@@ -63,7 +63,8 @@ class Draw:
         return seats
 
     def next(self, room):
-        """Another mutant of a room, or None: its files have as many as they may."""
+        """Returns another mutant of a room, or None if its files have as many as they
+        may."""
         paths = [path for path in self._rooms[room]
                  if self._left[path] and self._taken[path] < MUTANTS_A_FILE]
         if not paths:
@@ -73,7 +74,7 @@ class Draw:
         kinds = self._left[path]
         kind = chance.choice(sorted(kinds))
         mutant = chance.choice(kinds[kind])
-        # File, line and kind name a mutant.
+        # Mutants with the same file, line and kind count as one.
         kinds[kind] = [one for one in kinds[kind] if one.line != mutant.line]
         if not kinds[kind]:
             del kinds[kind]
@@ -81,8 +82,8 @@ class Draw:
         return mutant
 
     def each(self, count, compiles):
-        """Calls `compiles` with `count` mutants. Where it returns False, the room
-        has another one instead, and the file may have one more."""
+        """Calls `compiles` with `count` mutants. If it returns False, another mutant of
+        the room is tried, and the file may have one more."""
         for room in self.seats(count):
             for _ in range(TRIES):
                 mutant = self.next(room)

@@ -1,4 +1,4 @@
-"""Which tests depend on a source, the nearest first."""
+"""Finds the tests that depend on a source, the nearest first."""
 
 import collections
 import re
@@ -11,10 +11,11 @@ _ARROW = re.compile(r'^\s*"([^"]+)" -> "([^"]+)"$', re.MULTILINE)
 
 
 class NearestTests:
-    """The tests of a tree, and what they depend on."""
+    """The tests of a tree, and the sources on which they depend."""
 
     def __init__(self, graph, tests):
-        """Takes what Bazel's query prints: a graph, unfactored, and labels."""
+        """The arguments are outputs of Bazel's query: an unfactored graph, and
+        labels."""
         self._tests = set(tests.split())
         self._users = collections.defaultdict(list)
         for user, used in _ARROW.findall(graph):
@@ -23,8 +24,9 @@ class NearestTests:
                        for label in self._users}
 
     def of(self, path):
-        """Labels of the tests that depend on a source: those of the same folder
-        below tests/unit, then by how few dependencies lie between."""
+        """Returns the labels of the tests that depend on a source. First come those of
+        the same folder below tests/unit. Within both parts, tests with fewer
+        dependencies in between come first."""
         label = self._files.get(path)
         if label is None:
             return []

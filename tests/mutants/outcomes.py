@@ -1,4 +1,5 @@
-"""Outcomes of mutants: as lines, as JSON, and against those of an earlier run."""
+"""Outcomes of mutants: printed as lines, stored as JSON, and compared with an earlier
+run's."""
 
 import collections
 import json
@@ -12,11 +13,12 @@ KILLED, SURVIVED, INVALID = "killed", "survived", "invalid"
 
 
 class Outcome:
-    """How the tests took a mutant."""
+    """Whether the tests noticed a mutant."""
 
     def __init__(self, mutant, verdict, targets, begin=None, killed_by=None,
                  timed_out=False):
-        """`targets` are the tests that were asked; `begin` is a monotonic time."""
+        """`targets` are the tests that were run; `begin` is a time of
+        time.monotonic()."""
         self.mutant = mutant
         self.verdict = verdict
         self.targets = targets
@@ -28,7 +30,7 @@ class Outcome:
         return f"{self.mutant}: {self.said()}"
 
     def said(self):
-        """The verdict, and why."""
+        """Returns the verdict, and the reason for it."""
         if self.verdict == KILLED:
             late = " (timed out)" if self.timed_out else ""
             return f"killed by {self.killed_by}{late}"
@@ -43,7 +45,7 @@ class Outcome:
 
     @classmethod
     def from_json(cls, entry):
-        """Raises KeyError if the entry lacks something."""
+        """Raises KeyError if the entry lacks a field."""
         mutant = cc_mutants.Mutant(**{name: entry[name]
                                       for name in cc_mutants.Mutant._fields})
         return cls(mutant, entry["outcome"], entry["targets"],
@@ -51,7 +53,8 @@ class Outcome:
 
 
 def summary(outcomes):
-    """Counts by verdict, and the rate of those killed among those that compile."""
+    """Returns the counts by verdict, and the rate: killed mutants / mutants that
+    compile."""
     counts = collections.Counter(outcome.verdict for outcome in outcomes)
     tried = counts[KILLED] + counts[SURVIVED]
     untested = sum(outcome.verdict == SURVIVED and not outcome.targets
@@ -62,7 +65,7 @@ def summary(outcomes):
 
 
 def summary_line(outcomes):
-    """The last line of a run."""
+    """Returns the last line of a run's output."""
     figures = summary(outcomes)
     untested = ""
     if figures["untested"]:
@@ -74,7 +77,7 @@ def summary_line(outcomes):
 
 
 def write(path, outcomes, **facts):
-    """Writes a file of JSON as a whole, or not at all."""
+    """Writes a JSON file atomically."""
     partial = f"{path}.part"
     with open(partial, "w") as file:
         json.dump({**facts, **summary(outcomes),
@@ -85,7 +88,7 @@ def write(path, outcomes, **facts):
 
 
 def load(path):
-    """The outcomes in a file that write() wrote. Exits if it holds none."""
+    """Returns the outcomes in a file that write() wrote. Exits if the file has none."""
     try:
         with open(path) as file:
             return [Outcome.from_json(entry) for entry in json.load(file)["mutants"]]
@@ -94,7 +97,8 @@ def load(path):
 
 
 def misfits(outcomes, sources):
-    """Mutants that do not fit sources, given as texts by their paths."""
+    """Returns the mutants that do not fit the sources, which are texts by their
+    paths."""
     found = []
     for outcome in outcomes:
         mutant = outcome.mutant
@@ -106,7 +110,8 @@ def misfits(outcomes, sources):
 
 
 def lost(before, now):
-    """Pairs of outcomes of one mutant: killed before, and not now."""
+    """Returns pairs of outcomes of one mutant that was killed before and is not killed
+    now."""
     killed = {outcome.mutant: outcome for outcome in before
               if outcome.verdict == KILLED}
     return [(killed[outcome.mutant], outcome) for outcome in now

@@ -1,4 +1,4 @@
-"""A copy of a checkout, which faults are planted into, and its sources."""
+"""A copy of a checkout, into which faults are planted, and its sources."""
 
 import contextlib
 import fcntl
@@ -10,7 +10,7 @@ import subprocess
 
 
 def listed(tree):
-    """Paths of a checkout's files that Git has or would add, relative to it."""
+    """Returns the paths, relative to a checkout, of files that Git has or would add."""
     names = subprocess.run(
         ["git", "ls-files", "-z", "-c", "-o", "--exclude-standard"],
         cwd=tree, check=True, stdout=subprocess.PIPE).stdout.decode()
@@ -20,13 +20,13 @@ def listed(tree):
 
 
 def read(path):
-    """A source's text, with its ends of lines as they are."""
+    """Returns a source's text with its line ends unchanged."""
     return path.read_bytes().decode()
 
 
 @contextlib.contextmanager
 def locked(work):
-    """Keeps other runs out of a folder of copies.
+    """Locks a folder of copies against other runs.
 
     Raises:
       BlockingIOError: another run uses the folder.
@@ -38,8 +38,8 @@ def locked(work):
 
 
 class ScratchTree:
-    """A copy of a checkout. What is the same already stays untouched, so that
-    Bazel need not look at it again."""
+    """A copy of a checkout. Files that are equal already are not written again, so that
+    Bazel need not read them again."""
 
     def __init__(self, tree, folder):
         self.folder = pathlib.Path(folder)
@@ -61,7 +61,8 @@ class ScratchTree:
 
     @contextlib.contextmanager
     def planted(self, mutant):
-        """Has a mutant stand in its file, which is restored however this ends."""
+        """Plants a mutant into its file, which is restored at the end of the `with`
+        block."""
         path = self.folder / mutant.file
         whole = path.read_bytes()
         text = mutant.planted(whole.decode()).encode()

@@ -1,4 +1,4 @@
-"""Plants mutants and asks the tests."""
+"""Plants mutants, and runs the tests."""
 
 import time
 
@@ -15,10 +15,10 @@ class Trial:
         self._tests = tests
         self._most_targets = most_targets
         self._sound = {}
-        self.unsound = {}  # verdicts of tests that fail without a fault
+        self.unsound = {}  # verdicts of tests that also fail without a fault
 
     def run(self, mutant):
-        """The outcome of a mutant."""
+        """Runs tests on a mutant, and returns its Outcome."""
         begin = time.monotonic()
         asked = []
         for target in self._tests.of(mutant.file):
@@ -29,12 +29,12 @@ class Trial:
             with self._tree.planted(mutant):
                 verdict = self._bazel.test(target, faulty=True)
                 if verdict in (bazel.FAILED, bazel.TIMED_OUT):
-                    # A test may fail by chance, but hardly twice.
+                    # A test may fail by chance, but hardly twice in a row.
                     verdict = self._bazel.test(target, faulty=True)
             if verdict == bazel.PASSED:
                 asked.append(target)
                 continue
-            # A test that fails without the fault, too, says nothing of it.
+            # If the test also fails without the fault, its failure proves nothing.
             if not self._is_sound(target):
                 continue
             asked.append(target)

@@ -1,4 +1,4 @@
-// The compiler takes this file as a header, with which all tests begin: see
+// The compiler treats this file as a header, which all tests include first: see
 // BUILD.bazel.
 #include "tests/catch/catch.h"
 

@@ -1,4 +1,4 @@
-"""Makes a minute of something like music, as FLAC and MP3 at 44.1 kHz."""
+"""Makes music-like clips of one minute, as FLAC and MP3 at 44.1 kHz."""
 
 import os
 import pathlib
@@ -9,12 +9,12 @@ import soundfile
 
 RATE, SECONDS, COUNT = 44100, 60, 24
 SEED = 3
-# The tones of a chord, and the overtones of each tone.
+# Each chord has TONES tones, and each tone has OVERTONES overtones.
 TONES, OVERTONES = 4, 5
 
 
 def _clip(number):
-    """Chords of half a second with some noise, in stereo."""
+    """Returns a stereo clip: chords of half a second with some noise."""
     draws = numpy.random.default_rng([SEED, number])
     half = RATE // 2
     time = numpy.arange(half) / RATE
@@ -31,7 +31,8 @@ def _clip(number):
 
 
 def make(suffix):
-    """Returns a folder of such files, "flac" or "mp3"."""
+    """Returns a folder of such files, and makes it if needed; `suffix` is "flac" or
+    "mp3"."""
     cache = os.environ.get("XDG_CACHE_HOME")
     base = pathlib.Path(cache) if cache else pathlib.Path.home() / ".cache"
     place = base / "forebay" / f"clips-{suffix}"

@@ -14,8 +14,8 @@ PAGE = 4096
 
 
 def measure(path, frames, epochs, mel=None, batch_size=8):
-    """Reads shuffled epochs as one, behind one that is not measured: an epoch of few
-    files begins again before it has filled what is prepared ahead.
+    """Reads several shuffled epochs as one, and measures the second time that it does.
+    A single epoch of few files ends before it has filled the queue of prepared batches.
 
     Args:
       mel: arguments of MelSpectrogram, or None.

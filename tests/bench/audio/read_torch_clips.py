@@ -1,5 +1,5 @@
-"""Reads epochs of windows of audio files as a trainer without Forebay does: torch's
-DataLoader over soundfile, which reads just the window, and torchaudio."""
+"""Reads epochs of windows of audio files without Forebay: by torch's DataLoader,
+soundfile, which reads only the window, and torchaudio."""
 
 import json
 import pathlib

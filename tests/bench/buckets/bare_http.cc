@@ -1,5 +1,5 @@
-// Reads the same objects over and over on a number of connections, as fast as
-// libcurl alone can, and prints how fast that was and what CPU time it took.
+// Reads the same objects over and over on several connections, as fast as
+// libcurl alone can. Prints the rate and the CPU time.
 
 #include <curl/curl.h>
 #include <sys/resource.h>

@@ -1,7 +1,6 @@
-// Reads the objects of a bucket, or the files of a folder of HDFS, over and
-// over as the daemon's source does, and prints how fast that was once some time
-// had passed, how many requests at once the source had found to be best, and
-// what CPU time it took.
+// Reads the objects of a bucket, or the files of an HDFS folder, over and over
+// as the daemon's source does. Prints the rate after a warm-up, the number of
+// requests at once that the source found to be best, and the CPU time.
 
 #include <sys/resource.h>
 
@@ -37,7 +36,7 @@ using storage::http::RangedSource;
 using storage::http::RetryOptions;
 using storage::webhdfs::VersionedSource;
 
-// The number of reads in flight: more than any link can serve at once.
+// The number of reads in flight, which is more than any link can serve at once.
 constexpr int kAhead = 1024;
 constexpr std::uint64_t kJob = 1;
 
@@ -51,7 +50,7 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Keeps kAhead reads in flight until it is ended.
+// Keeps kAhead reads in flight until End().
 class Load {
  public:
   Load(ByteSource* source, std::shared_ptr<const storage::Root> root,
@@ -119,7 +118,8 @@ int Measure(const std::string& endpoint, const std::string& uri,
   auto objects = place->List(&client);
   if (!objects.ok()) return Complain(objects.status());
   if (objects->empty()) return Complain(absl::NotFoundError("no objects"));
-  std::unique_ptr<VersionedSource> versioned;  // goes after what is below it
+  // Destroyed after the source that uses it.
+  std::unique_ptr<VersionedSource> versioned;
   RangedSource source(&client, place->protocol(), place->authorizer());
   if (!place->tells_versions())
     versioned = std::make_unique<VersionedSource>(&client, &source);

@@ -1,6 +1,6 @@
-// Serves objects of random bytes, called by their numbers, as a test's server
-// does: faster than those that check signatures, and where there is no real
-// one. Prints its port, and ends when its input does.
+// Serves objects of random bytes, named by their numbers, by a test's server.
+// That server is faster than real ones because it checks no signatures. Prints
+// its port, and ends when its standard input does.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Options {
   std::size_t bytes = 100'000;
 };
 
-// Puts the objects, and serves them at `url` until the input ends.
+// Stores the objects, and serves them at `url` until standard input ends.
 void Serve(const Options& options, const std::string& url,
            const std::function<void(std::string, std::string)>& put) {
   std::minstd_rand chance(1);

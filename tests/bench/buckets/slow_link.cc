@@ -1,9 +1,9 @@
-// A link between clients and a server of HTTP/1.1: each request arrives late,
-// some much later, and all answers together come no faster than the link
+// A link between clients and a server of HTTP/1.1. Each request arrives late,
+// and some much later. All answers together come no faster than the link
 // carries. Prints its port, and runs until its standard input ends.
 //
-// One thread, which relays bytes and parses none: what a client sends at once
-// is a request, as it is where requests have no bodies and are not pipelined.
+// One thread relays the bytes and parses none. What a client sends at once
+// counts as one request: requests have no bodies here and are not pipelined.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -43,9 +43,9 @@ std::int64_t NowNanos() {
 struct Options {
   int server_port = 0;
   double delay_ms = 30;
-  double stalled = 0;  // share of the requests
+  double stalled = 0;  // the share of requests that stall
   double stall_seconds = 5;
-  double megabytes = 100;  // a second, of all answers
+  double megabytes = 100;  // per second, for all answers together
 };
 
 sockaddr_in Loopback(int port) {
@@ -98,15 +98,15 @@ class Link {
   }
 
  private:
-  // A client's connection, and the one to the server that belongs to it.
+  // A client's connection, and the connection to the server that belongs to it.
   struct Pair {
     base::Fd client;
     base::Fd server;
-    std::string answer;  // what the client has not taken yet
+    std::string answer;  // bytes that the client has not taken yet
   };
 
   struct Waiting {
-    std::shared_ptr<Pair> pair;  // its server has sent something
+    std::shared_ptr<Pair> pair;  // its server has sent bytes
     std::int64_t since_nanos = 0;
   };
 
@@ -174,8 +174,8 @@ class Link {
   }
 
   // Passes answers on. Connections that have bytes for the link take turns. The
-  // time of the link goes on while this thread does not run: bytes that have
-  // come meanwhile count as sent at the time at which the link was free.
+  // link's time goes on while this thread does not run: bytes that arrived
+  // meanwhile count as sent when the link was free.
   void UseLink() {
     while (!waiting_.empty() && FreeAt() <= NowNanos()) {
       free_nanos_ = FreeAt();
@@ -233,7 +233,8 @@ class Link {
   std::multimap<std::int64_t, std::pair<std::weak_ptr<Pair>, std::string>>
       late_;
   std::deque<Waiting> waiting_;
-  std::int64_t free_nanos_ = 0;  // when the link has carried what it was given
+  // When the link will have carried all bytes given to it.
+  std::int64_t free_nanos_ = 0;
   std::mt19937 random_;
   char buffer_[kChunk];
 };

@@ -1,8 +1,10 @@
-// The cost of the cache, without that of the bytes. A hit, with one thread and
-// with several, compared with a plain table of strings under one mutex. A hit
-// of a local file, which is checked, compared with that check alone. A miss
-// that evicts, compared with the kernel's copy of the bytes from its page
-// cache. Prints one JSON object: microseconds for each read.
+// Measures the cost of the cache, without that of the bytes. Prints one JSON
+// object: microseconds for each read of
+//
+// - a hit, on one thread and on several, and a plain table of strings under one
+//   mutex;
+// - a hit of a local file, which is checked, and that check alone;
+// - a miss that evicts, and the kernel's copy of the bytes from its page cache.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -45,7 +47,8 @@ constexpr std::size_t kBatch = 64;
 constexpr int kLoaders = 4;
 constexpr int kRounds = 3;
 
-// Gives bytes of the right length at once: the same bytes for all reads.
+// Answers reads at once, with bytes of the right length that are the same for
+// all.
 class InstantSource final : public storage::ByteSource {
  public:
   void Read(absl::Span<storage::ReadRequest> requests) override {
@@ -96,7 +99,7 @@ double Microseconds(std::size_t reads, Work work) {
   return took.count() / static_cast<double>(reads);
 }
 
-// Files of the right length in their own directory, all of them holes.
+// Files of the right length in a directory of their own. They are sparse.
 class Files {
  public:
   static constexpr std::uint64_t kCount = 2'000;
@@ -121,7 +124,7 @@ class Files {
   storage::ReadRequest Request(std::uint64_t sample) const {
     storage::ReadRequest request = RequestFor(root_, sample);
     request.version = root_->Stat(request.object)->version();
-    request.sample = {};  // cached because it was read last
+    request.sample = {};  // cached, because it was read most recently
     return request;
   }
   double Look() const {

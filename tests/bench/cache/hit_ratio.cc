@@ -49,7 +49,7 @@ std::vector<Case> Cases() {
     start_nanos += 3'300'000'000;
   }
   cases.push_back(staggered);
-  // Only the faster loader's misses are read.
+  // Only the misses of the faster loader are read from the source.
   cases.push_back({"2 loaders, 100%", Loaders({1'000'000, 1'000'000}, 1)});
   return cases;
 }

@@ -1,7 +1,7 @@
-// Jobs that want more than a source can give, through the daemon's scheduler:
-// what each gets, what the others get when one is idle, and how long a job that
-// wants little waits for it. The source reads real files, but is throttled, so
-// that it is the scheduler that decides.
+// Runs jobs that want more than a source can give, through the daemon's
+// scheduler. Measures what each job gets, what the others get when one is idle,
+// and how long a job that wants little waits. The source reads real files, but
+// is throttled, so that the scheduler decides who gets how much.
 
 #include <fcntl.h>
 
@@ -63,7 +63,7 @@ absl::StatusOr<Files> Find(const std::string& directory) {
   return files;
 }
 
-// Throttle and scheduler, as one job after another finds them.
+// A throttled source and its scheduler; each measurement has new ones.
 class Disk {
  public:
   Disk(const Files* files, double rate)
@@ -90,7 +90,7 @@ class Disk {
   storage::ScheduledSource scheduled_;
 };
 
-// A job that always has `ahead` reads in flight, until it is told to end.
+// A job that always has `ahead` reads in flight, until it is stopped.
 class Greedy {
  public:
   Greedy(Disk* disk, std::uint64_t job, int ahead)
@@ -132,7 +132,7 @@ class Greedy {
   std::atomic<int> left_;
 };
 
-// Returns the bytes a second of each job, once all are under way.
+// Returns the bytes per second of each job, once all jobs read.
 std::vector<double> Rates(Disk* disk, const std::vector<std::uint64_t>& jobs,
                           int ahead, double seconds) {
   std::vector<std::unique_ptr<Greedy>> running;
@@ -150,9 +150,9 @@ std::vector<double> Rates(Disk* disk, const std::vector<std::uint64_t>& jobs,
   return rates;
 }
 
-// Returns the 99th percentile of the time that a job waits for a batch. It
-// wants its batches `step` seconds apart, and asks for the next when it takes
-// one.
+// Returns the 99th percentile of the time that a job waits for a batch. The job
+// wants its batches `step` seconds apart, and requests the next batch when it
+// takes one.
 double WaitOf(Disk* disk, std::uint64_t job, int batch, double step,
               double seconds) {
   std::mt19937_64 random(job);
@@ -187,7 +187,7 @@ double WaitOf(Disk* disk, std::uint64_t job, int batch, double step,
 int Measure(const std::string& directory, double rate, double seconds) {
   constexpr int kAhead = 256;
   constexpr int kBatch = 16;
-  constexpr double kLight = 0.05;  // of what there is
+  constexpr double kLight = 0.05;  // the light job's share of what there is
   const absl::StatusOr<Files> files = Find(directory);
   if (!files.ok()) {
     std::fprintf(stderr, "%s: %s\n", directory.c_str(),

@@ -16,8 +16,9 @@
 namespace forebay::bench {
 
 // A source that passes reads on to `inner` in the order in which they come, at
-// a limited number of bytes a second. Thread-safe. `inner` must outlive it, and
-// no read is left in it when it is destroyed. Does not block.
+// a limited number of bytes per second. Thread-safe. `inner` must outlive this
+// object, and all reads must be done before this object is destroyed. Does not
+// block.
 class ThrottledSource final : public storage::ByteSource {
  public:
   ThrottledSource(storage::ByteSource* inner, double bytes_per_second)
@@ -39,7 +40,7 @@ class ThrottledSource final : public storage::ByteSource {
 
   static std::int64_t Now() { return base::Clock::Monotonic()->NowNanos(); }
 
-  // Passes reads on; runs on the alarm's thread alone.
+  // Passes reads on. Only the alarm's thread runs it.
   void Pass() {
     for (;;) {
       storage::ReadRequest next;

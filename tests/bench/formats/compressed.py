@@ -1,5 +1,5 @@
-"""Writes compressed files of samples that are worth it, and says where each sample
-lies in the inflated file."""
+"""Writes compressed files of compressible samples, and tells where each sample lies in
+the decompressed file."""
 
 import gzip
 import io
@@ -15,7 +15,7 @@ SAMPLE_BYTES = 100_000
 
 
 def _samples():
-    """Yields bytes of which a third is left."""
+    """Yields samples that compress to a third of their size."""
     chance = random.Random(1)
     for _ in range(SAMPLES):
         words = [b"%d " % chance.randrange(5000) for _ in range(SAMPLE_BYTES // 4)]
@@ -40,7 +40,8 @@ def _write_tar(place):
 
 
 def tar():
-    """The path of a .tar.gz, and the offset and length of each member's data."""
+    """Returns the path of a .tar.gz, and the offset and length of each member's
+    data."""
     return str(once("tar_gz", _write_tar) / "a.tar.gz"), list(_MEMBERS)
 
 
@@ -52,7 +53,7 @@ def _write_zstd_tar(place):
 
 
 def zstd_tar():
-    """The same of a .tar.zst, which has frames of 8 MiB."""
+    """Returns the same for a .tar.zst, which has frames of 8 MiB."""
     return str(once("tar_zst", _write_zstd_tar) / "a.tar.zst"), list(_MEMBERS)
 
 
@@ -64,7 +65,7 @@ def _write_tfrecord(place):
 
 
 def tfrecord():
-    """The path of a .tfrecord.gz, and the offset and length of each frame."""
+    """Returns the path of a .tfrecord.gz, and the offset and length of each frame."""
     path = once("tfrecord_gz", _write_tfrecord) / "a.tfrecord.gz"
     frame = SAMPLE_BYTES + 16
     return str(path), [(number * frame, frame) for number in range(SAMPLES)]

@@ -1,5 +1,5 @@
-"""Writes the photographs of tools/photos into containers, as their own writers do,
-and says how each is read."""
+"""Writes the photographs of tools/photos into containers by the formats' own writers,
+and tells how each container is read."""
 
 import json
 import os
@@ -17,14 +17,14 @@ import photos
 from liblmdb import lmdb
 
 PYPI = pathlib.Path(__file__).resolve().parents[3] / ".cache" / "pypi"
-FILES = 8  # of each container that has several
-ROW_BYTES = 100_000  # of arrays
+FILES = 8  # files of each container that has several
+ROW_BYTES = 100_000  # bytes of an array's row
 ROWS = 4000
-MAP_BYTES = 1 << 34  # the most that an LMDB environment may have
+MAP_BYTES = 1 << 34  # the most bytes of an LMDB environment
 
 
 def folder():
-    """Where the containers are kept."""
+    """Returns the folder of all containers."""
     cache = os.environ.get("XDG_CACHE_HOME")
     base = pathlib.Path(cache) if cache else pathlib.Path.home() / ".cache"
     return base / "forebay" / "containers"
@@ -40,7 +40,7 @@ def samples():
 
 
 def once(name, write):
-    """Returns the folder of a container, which `write` fills if it is not there."""
+    """Returns the folder of a container. If it is not there, `write` fills it."""
     place = folder() / name
     if not place.is_dir():
         fresh = folder() / f".{name}.{os.getpid()}"
@@ -68,13 +68,13 @@ def _write_tfrecords(place):
 
 
 def tfrecords():
-    """The pattern of TFRecord files of Examples with `image` and `label`."""
+    """Returns the pattern of TFRecord files of Examples with `image` and `label`."""
     return str(once("tfrecord", _write_tfrecords) / "photos-*.tfrecord")
 
 
 def array_record_module():
-    """The module of ArrayRecord's writer and reader; None if tools/setup could not
-    install it."""
+    """Returns the module of ArrayRecord's writer and reader, or None if tools/setup
+    could not install it."""
     if str(PYPI) not in sys.path:
         sys.path.append(str(PYPI))
     try:
@@ -95,8 +95,8 @@ def _write_array_records(place):
 
 
 def array_records():
-    """The pattern of ArrayRecord files of the same Examples, with the writer's own
-    compression; None if there is no writer."""
+    """Returns the pattern of ArrayRecord files of the same Examples, compressed as
+    their writer does by default. None if there is no writer."""
     if array_record_module() is None:
         return None
     return str(once("array_record", _write_array_records) / "photos.array_record-*")
@@ -117,18 +117,19 @@ def _write_mds(place):
 
 
 def mds():
-    """The pattern of MDS shards with the columns `image` and `label`."""
+    """Returns the pattern of MDS shards with the columns `image` and `label`."""
     return str(once("mds", _write_mds) / "shard.*.mds")
 
 
 def _write_zip(place):
-    with zipfile.ZipFile(place / "photos.zip", "w") as archive:  # JPEGs are stored
+    # JPEGs are stored uncompressed.
+    with zipfile.ZipFile(place / "photos.zip", "w") as archive:
         for number, (photo, label) in enumerate(samples()):
             archive.writestr(f"{label:03}/{number:05}.jpg", photo)
 
 
 def zips():
-    """The path of a zip archive of class folders."""
+    """Returns the path of a zip archive of class folders."""
     return str(once("zip", _write_zip) / "photos.zip")
 
 
@@ -140,8 +141,8 @@ def _write_lmdb(place):
 
 
 def environment():
-    """The folder of an LMDB environment of photographs. A key ends in the label, of
-    four digits."""
+    """Returns the folder of an LMDB environment of photographs. A key ends in the
+    label, of four digits."""
     return str(once("lmdb", _write_lmdb))
 
 
@@ -158,7 +159,8 @@ def _write_hdf5(place):
 
 
 def hdf5():
-    """The pattern of HDF5 files of JPEG files as `image`, and `label`."""
+    """Returns the pattern of HDF5 files with JPEG files as `image`, and with
+    `label`."""
     return str(once("hdf5", _write_hdf5) / "photos-*.h5")
 
 
@@ -170,7 +172,7 @@ def _write_hdf5_rows(place):
 
 
 def hdf5_rows():
-    """The path of an HDF5 file of ROWS rows, in chunks of a megabyte."""
+    """Returns the path of an HDF5 file of ROWS rows, in chunks of a megabyte."""
     return str(once("hdf5_rows", _write_hdf5_rows) / "rows.h5")
 
 
@@ -181,5 +183,5 @@ def _write_rows(place):
 
 
 def rows():
-    """The path of a .npy file of ROWS rows."""
+    """Returns the path of a .npy file of ROWS rows."""
     return str(once("npy", _write_rows) / "rows.npy")

@@ -1,5 +1,6 @@
-"""tf.train.Example for Python without TensorFlow: the same messages
-(tensorflow/core/example/example.proto and feature.proto), by protobuf's own code."""
+"""tf.train.Example for Python without TensorFlow. The messages are the same
+(tensorflow/core/example/example.proto and feature.proto); protobuf's own code handles
+them."""
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
@@ -51,7 +52,7 @@ Example = _make_class()
 
 
 def example(photo, label):
-    """The bytes of an Example with the features `image` and `label`."""
+    """Returns the bytes of an Example with the features `image` and `label`."""
     made = Example()
     made.features.feature["image"].bytes_list.value.append(photo)
     made.features.feature["label"].int64_list.value.append(label)

@@ -4,7 +4,7 @@ import pathlib
 import sys
 
 _PYPI = pathlib.Path(__file__).resolve().parents[3] / ".cache" / "pypi"
-# The path stays for the import alone: other modules there are newer than Debian's.
+# The path is removed after the import: other modules there are newer than Debian's.
 sys.path.append(str(_PYPI))
 try:
     import lmdb

@@ -1,5 +1,5 @@
-"""Writes containers of very many small samples, for what an index costs. Where the
-reference writer takes minutes, NumPy lays the same bytes out."""
+"""Writes containers of very many small samples, to measure what an index costs. Where
+the reference writer would take minutes, NumPy writes the same bytes."""
 
 import io
 import json
@@ -14,8 +14,8 @@ from containers import array_record_module, masked, once
 from liblmdb import lmdb
 
 PAYLOAD = b"sixteen bytes..."
-NAME = "0/%08d.png"  # of an archive's member, in a class folder
-AT_ONCE = 100_000  # samples that are written by one call
+NAME = "0/%08d.png"  # name of an archive's member, in a class folder
+AT_ONCE = 100_000  # samples that one call writes
 
 
 def _tfrecord(place, count):
@@ -35,7 +35,7 @@ def _array_record(place, count):
 
 
 def _mds(place, count):
-    """A hundred shards of one column of bytes."""
+    """Writes a hundred shards with one column of bytes."""
     config = json.dumps({
         "format": "mds", "version": 2, "column_names": ["x"],
         "column_encodings": ["bytes"], "column_sizes": [None]}).encode()
@@ -49,7 +49,8 @@ def _mds(place, count):
 
 
 def _zip(place, count):
-    """Stored images with names of their numbers, and the records of zip64."""
+    """Writes stored images that are named by their numbers, and the records of
+    zip64."""
     image = io.BytesIO()
     PIL.Image.new("RGB", (1, 1)).save(image, "PNG")
     content = image.getvalue()
@@ -100,12 +101,13 @@ def _lmdb(place, count):
 
 
 def _hdf5(place, count):
-    """Bytes of any length: each row has a place of its own in a heap."""
+    """Writes rows of variable length; each row's bytes have a place of their own in a
+    heap."""
     with h5py.File(place / "a.h5", "w") as file:
         rows = file.create_dataset("x", (count,), h5py.vlen_dtype("uint8"),
                                    chunks=(AT_ONCE,))
         values = numpy.empty(AT_ONCE, object)
-        for i in range(AT_ONCE):  # h5py wants some to differ
+        for i in range(AT_ONCE):  # h5py needs rows that differ in length
             values[i] = numpy.frombuffer(PAYLOAD[:15 + (i > 0)], numpy.uint8)
         for first in range(0, count, AT_ONCE):
             rows[first:first + AT_ONCE] = values
@@ -121,8 +123,8 @@ NAMES = tuple(_WRITERS)
 
 
 def path(name, count):
-    """Returns the path of a container of so many samples, a multiple of AT_ONCE; None
-    if its writer is not installed."""
+    """Returns the path of a container of `count` samples, a multiple of AT_ONCE.
+    Returns None if the container's writer is not installed."""
     if name == "array_record" and array_record_module() is None:
         return None
     write, ending = _WRITERS[name]

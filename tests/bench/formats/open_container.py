@@ -1,4 +1,4 @@
-"""Opens a container through Forebay, and says how long until its first batch."""
+"""Opens a container through Forebay, and prints the time to the first batch."""
 
 import json
 import sys
@@ -12,9 +12,10 @@ def measure(path, function=None, images=False):
     """Opens a dataset, and takes the first batch of a shuffled epoch.
 
     Args:
-      path: of the dataset.
-      function: of the package, which makes a dataset of the path, or None.
-      images: whether its samples are images.
+      path: the dataset's path.
+      function: name of the function of forebay that makes a dataset of the path, or
+        None.
+      images: whether the dataset's samples are images.
 
     Returns:
       A dict of samples and seconds.

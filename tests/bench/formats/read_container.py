@@ -16,11 +16,12 @@ def measure(path, fields=None, function=None, images=True, batch_size=64, epochs
     """Reads shuffled epochs.
 
     Args:
-      path: of the dataset.
-      fields: as DataLoader's, or as the function's.
-      function: of the package, which makes a dataset of path and fields, or None.
+      path: the dataset's path.
+      fields: the argument of DataLoader, or of the function.
+      function: name of the function of forebay that makes a dataset of path and fields,
+        or None.
       images: whether the first field is an image, to be augmented.
-      batch_size: samples.
+      batch_size: samples in a batch.
       epochs: how many are read; the last one is measured.
 
     Returns:
@@ -39,7 +40,7 @@ def measure(path, fields=None, function=None, images=True, batch_size=64, epochs
         begin = time.monotonic()
         for batch in loader:
             samples += len(batch.sample_ids)
-            if isinstance(batch[0], list):  # of bytes, which were copied here
+            if isinstance(batch[0], list):  # bytes, which were copied out of the batch
                 continue
             batch[0].reshape(-1).view(numpy.uint8)[::PAGE].max()
         seconds = time.monotonic() - begin

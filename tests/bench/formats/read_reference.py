@@ -1,5 +1,5 @@
-"""Reads an epoch of a container as a trainer without Forebay does: torch's DataLoader
-over the format's own reader, torchvision."""
+"""Reads an epoch of a container without Forebay: by torch's DataLoader over the
+format's own reader, and torchvision."""
 
 import glob
 import io
@@ -18,8 +18,8 @@ import torchvision
 
 
 class Records(torch.utils.data.Dataset):
-    """Examples in TFRecord files, by the offsets of their records. It checks no
-    checksums, and parses with protobuf: it does less than the package tfrecord."""
+    """Examples in TFRecord files, by the offsets of their records. Does less than the
+    package tfrecord: verifies no checksums, and parses with protobuf."""
 
     def __init__(self, path, transform):
         self._transform = transform
@@ -48,7 +48,7 @@ class Records(torch.utils.data.Dataset):
 
 
 def array_record_reader(name):
-    """array_record's own reader, as Grain's data source opens it."""
+    """Opens array_record's own reader as Grain's data source does."""
     import containers
     return containers.array_record_module().ArrayRecordReader(
         name, "readahead_buffer_size:0,max_parallelism:0")
@@ -59,13 +59,14 @@ def _array_records(name):
 
 
 class ArrayRecords(torch.utils.data.Dataset):
-    """Examples in ArrayRecord files, by array_record's own reader, one file each."""
+    """Examples in ArrayRecord files, by array_record's own readers, one for each
+    file."""
 
     def __init__(self, path, transform):
         self._transform = transform
-        self._readers = {}  # of this process
+        self._readers = {}  # the readers of this process
         names = sorted(glob.glob(path))
-        # In processes whose parent has loaded it, the reader crashes.
+        # The reader crashes in processes whose parent has loaded it.
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             counts = pool.map(_array_records, names)
         self._places = [(name, number) for name, count in zip(names, counts)
@@ -91,7 +92,7 @@ class ArrayRecords(torch.utils.data.Dataset):
 
 class Shards(torch.utils.data.Dataset):
     """Samples of MDS shards, each by two reads of its file, as MosaicML's MDSReader
-    does; without the package's cache of whole shards, which lie here already."""
+    does. The package would cache whole shards, but these lie on this host already."""
 
     def __init__(self, path, transform):
         self._transform = transform
@@ -137,8 +138,8 @@ class Archive(torch.utils.data.Dataset):
 
 
 class Entries(torch.utils.data.Dataset):
-    """Photographs in an LMDB environment, by py-lmdb: each worker opens it, as its
-    users do."""
+    """Photographs in an LMDB environment, by py-lmdb. Each worker opens the
+    environment, as users of py-lmdb do."""
 
     def __init__(self, path, transform):
         self._path, self._transform, self._environment = path, transform, None
@@ -232,10 +233,10 @@ def measure(container, path, workers, batch_size=64):
     """Reads one shuffled epoch.
 
     Args:
-      container: of READERS.
-      path: as containers.py has it.
+      container: a key of READERS.
+      path: the container's path, from containers.py.
       workers: num_workers.
-      batch_size: samples.
+      batch_size: samples in a batch.
 
     Returns:
       A dict of samples and seconds (from iter() to the last batch).

@@ -1,4 +1,4 @@
-"""Faults of processes: jobs that are paused, whose code hangs, or that cost much."""
+"""Faults of processes: jobs that are paused, whose code hangs, or that use much CPU."""
 
 import signal
 import time
@@ -11,12 +11,12 @@ from .faults import PATIENCE, SPREAD_SECONDS, Fault
 from .process import family
 from .victims import KINDS
 
-# A loader that rests for so long gives its slots back.
+# Slots of a loader that has been idle for this long are taken back.
 IDLE_SECONDS = 1.0
 
 
 class Paused(Fault):
-    """Jobs of the daemon's own work that are stopped, as by `docker pause`."""
+    """Jobs without code of their own, stopped as by `docker pause`."""
 
     COUNT = 4
 
@@ -26,7 +26,7 @@ class Paused(Fault):
                          batch_size=64, name=f"paused-{number}")
 
     def pause(self):
-        """Stops all jobs and what they have started."""
+        """Stops all jobs and the processes that they have started."""
         for job in self.jobs:
             job.signal(signal.SIGSTOP)
 
@@ -47,8 +47,8 @@ class Paused(Fault):
 
 
 class PausedResting(Paused):
-    """The same, of jobs with code of their own, between two epochs: the hosts of
-    their workers are about to be told to unmap slots."""
+    """Stopped jobs with code of their own, between two epochs. The hosts of their
+    workers are about to be told to unmap slots."""
 
     COUNT = 9
     config = SMALL_CACHE + f"[session]\nidle_seconds = {IDLE_SECONDS}\n"
@@ -70,8 +70,8 @@ class PausedResting(Paused):
 
 
 class PausedBeforeForking(Paused):
-    """The same, of jobs with code of their own whose workers are still to be
-    forked: each host stops itself at the order to do so."""
+    """Stopped jobs with code of their own, whose workers are not forked yet. Each host
+    stops itself when it is told to fork them."""
 
     COUNT = 2
 
@@ -98,7 +98,7 @@ class PausedBeforeForking(Paused):
 
 
 class PausedOwner(Paused):
-    """A job whose workers make the samples of an equal job, the victim."""
+    """A stopped job whose workers make the samples of the victim, an equal job."""
 
     victims = ("equal",)
 
@@ -107,7 +107,7 @@ class PausedOwner(Paused):
 
 
 class HangingCode(Fault):
-    """A job whose workers hang in code of its own."""
+    """A job of which the workers hang in the user's code."""
 
     def start(self, server):
         self._flag = self.data.folder / "hanging"
@@ -125,18 +125,18 @@ class HangingCode(Fault):
 
 
 class Burden(Fault):
-    """Jobs that want as much CPU as they get. Each, and the victim, is due an equal
-    part of what the daemon has. There is room for all images, decoded, so that the
-    victim needs little."""
+    """Jobs that take as much CPU as they get. Each of them, and the victim, is due an
+    equal share of the daemon's CPUs. The cache has room for all decoded images, so that
+    the victim needs little CPU."""
 
     victims = ("light", "open")
     config = ""
     contends = True
     JOBS = 1
-    PART = 1.0  # of the CPUs that the daemon has
+    PART = 1.0  # the part of the host's CPUs that the daemon has
 
     def due(self):
-        """Returns the CPUs that a further job is due."""
+        """Returns the number of CPUs that one more job is due."""
         return self.PART * CORES / (self.JOBS + 1)
 
     def begin(self):
@@ -145,7 +145,7 @@ class Burden(Fault):
 
 
 class Heavy(Burden):
-    """A job whose images cost much CPU."""
+    """A job whose images take much CPU time."""
 
     def start(self, server):
         for _ in range(self.JOBS):
@@ -153,13 +153,13 @@ class Heavy(Burden):
 
 
 class EightHeavy(Heavy):
-    """Eight jobs whose images cost much CPU."""
+    """Eight jobs whose images take much CPU time."""
 
     JOBS = 8
 
 
 class HeavyAndHogs(Heavy):
-    """The first, where other processes leave the daemon a quarter of the CPU."""
+    """A Heavy job, while other processes leave the daemon a quarter of the CPU."""
 
     PART = 0.25
     missing = staticmethod(cpu_groups.missing)
@@ -179,7 +179,7 @@ class HeavyAndHogs(Heavy):
 
 
 class Huge(Burden):
-    """A job that decodes an image of 200 megapixels, again and again."""
+    """A job that decodes an image of 200 megapixels again and again."""
 
     config = "[image]\nmax_pixels = 300000000\nscratch_limit = \"1GiB\"\n"
 

@@ -1,8 +1,8 @@
-"""Other processes that want all of the CPU, and leave the daemon a part of it.
+"""Other processes that take all of the CPU except the daemon's part.
 
-Two control groups stand side by side, the daemon's and that of the hogs. While all
-of them want to run, the kernel divides the CPUs between the groups by their weights,
-however many processes are in each. Without hogs the daemon may have everything.
+The daemon and the other processes, the hogs, are in two sibling control groups. While
+all of them want to run, the kernel divides the CPUs between the groups by the groups'
+weights, however many processes each has. Without hogs the daemon may use every CPU.
 """
 
 import contextlib
@@ -20,8 +20,8 @@ HOGS = 2 * CORES
 
 
 def _parent():
-    """Returns a folder in which groups with CPU weights can be made, the name of
-    the weight's file and the unit of weights; None: there is no such folder."""
+    """Returns a folder in which groups with CPU weights can be made, the name of the
+    weight's file, and the unit of weights. Returns None if there is no such folder."""
     for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         if "cpu" in controllers.split(","):
@@ -36,18 +36,18 @@ def _parent():
 
 
 def missing():
-    """Returns why no groups can be made; "" if they can."""
+    """Returns why no groups can be made, or "" if they can be made."""
     return "" if _parent() else "no control group of the CPU may be made here"
 
 
 class Hogs:
-    """The two groups and the hogs. The hogs stand still until begin()."""
+    """The two groups and the hogs. The hogs do not run before begin()."""
 
     def __init__(self, pid, part):
         """
         Args:
-          pid: of the daemon.
-          part: of the CPUs that the daemon keeps: 0.25, for example.
+          pid: the daemon's process id.
+          part: the part of the CPUs that the daemon keeps, for example 0.25.
         """
         self._stack = contextlib.ExitStack()
         self._hogs = []
@@ -73,7 +73,7 @@ class Hogs:
     @staticmethod
     def _remove(folder):
         for pid in (folder / "cgroup.procs").read_text().split():
-            with contextlib.suppress(OSError):  # it has just ended
+            with contextlib.suppress(OSError):  # the process has just ended
                 (folder.parent / "cgroup.procs").write_text(pid)
         folder.rmdir()
 
@@ -92,7 +92,7 @@ class Hogs:
             hog.send_signal(signal.SIGSTOP)
 
     def close(self):
-        """Ends the hogs, and removes the groups."""
+        """Kills the hogs, and removes the groups."""
         for hog in self._hogs:
             hog.kill()
             hog.wait()

@@ -1,4 +1,4 @@
-"""The data of the bench: what victims read, and what hangs."""
+"""The data of the bench: what victims read, and what the jobs with a fault read."""
 
 import contextlib
 import io
@@ -18,13 +18,14 @@ import photos
 TESTS = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(TESTS / "faults"), str(TESTS / "cloud")]
 
-FEW = 500  # photographs that the daemon's cache has room for
-SOME = 1000  # of jobs that suffer a fault
-# The configuration of a daemon that caches FEW, encoded. The others are more, and are
-# read again and again.
+FEW = 500  # photographs that fit in the daemon's cache
+SOME = 1000  # photographs of the jobs with a fault
+# The configuration of a daemon whose cache holds FEW encoded photographs. All other
+# photographs do not fit, so the daemon reads them again and again.
 SMALL_CACHE = '[cache]\ndecoded = "off"\nmemory = "32MiB"\n'
-SMALL, SMALL_COUNT = (96, 72), 32  # pixels; images of a dataset that is opened
-OPENED = 200  # datasets, more than are opened in a turn
+# Pixels of a small image; images of a dataset that is opened.
+SMALL, SMALL_COUNT = (96, 72), 32
+OPENED = 200  # datasets; more than are opened in a turn
 SHARDS, SHARD_PHOTOS = 4, 400
 HUNG, NEAR = "hung", "near"
 HUGE = (20_000, 10_000)
@@ -39,13 +40,13 @@ def _copy(paths, folder):
 
 
 class Data:
-    """Folders for as long as a `with` block lasts.
+    """Makes the data, and removes it at the end of the `with` block.
 
     Attributes:
-      folder: pathlib.Path for anything; it is removed in the end.
+      folder: pathlib.Path of a folder for anything, which is removed at the end.
       photos: 6,000 photographs in class folders.
-      few: FEW of them.
-      some: SOME others.
+      few: a folder with FEW of the photographs.
+      some: a folder with SOME other photographs.
     """
 
     def __init__(self):
@@ -86,8 +87,8 @@ class Data:
 
     @contextlib.contextmanager
     def unopened(self):
-        """Yields paths of datasets that nobody has opened, equal to those of any
-        other time."""
+        """Yields paths of datasets that nobody has opened, with the same content in
+        each call."""
         self._opened += 1
         turn = self.folder / f"opened-{self._opened}"
         for number in range(OPENED):
@@ -101,8 +102,8 @@ class Data:
             shutil.rmtree(turn)
 
     def store(self):
-        """Returns a server of objects, with shards in two buckets, HUNG and NEAR,
-        that speaks Cloud Storage's API and plain HTTP."""
+        """Returns a server of shards in two buckets, HUNG and NEAR. The server speaks
+        Cloud Storage's API and plain HTTP."""
         if self._store is None:
             from fake_gcs import FakeGcs
             self._store = FakeGcs()
@@ -113,12 +114,12 @@ class Data:
 
     @staticmethod
     def shards_at(place, bucket):
-        """Returns the options of a loader of a bucket's shards."""
+        """Returns the loader options for a bucket's shards."""
         return {"uri": f"{place}/{bucket}/train-{{0..{SHARDS - 1}}}.tar",
                 "fields": ["jpg", "cls"]}
 
     def _shards(self):
-        """Returns tar shards of photographs: bytes by name."""
+        """Returns tar shards of photographs: a dict of bytes by name."""
         paths = sorted(self.photos.glob("*/*.jpg"))
         chosen = random.Random(2).sample(paths, SHARDS * SHARD_PHOTOS)
         made = {}

@@ -1,4 +1,4 @@
-"""Faults of sources: mounts and hosts that hang, below jobs that read them."""
+"""Faults of sources: mounts and hosts that hang while jobs read from them."""
 
 import contextlib
 import time
@@ -6,20 +6,21 @@ import time
 from .data import HUNG, SMALL_CACHE
 from .process import Process
 
-PATIENCE = 60.0  # seconds until a job that should do something counts as hanging
-# From a fault's begin until all that it holds up is held up.
+PATIENCE = 60.0  # seconds until a job that does not answer counts as hanging
+# The time from a fault's begin until everything that depends on it stands still.
 SPREAD_SECONDS = 0.5
 GO, STOP = "read", "rest"
 
 
 class Fault:
-    """A fault that comes and goes. Between its times the jobs that suffer it rest.
+    """A fault that comes and goes. In between, the jobs that suffer from the fault
+    rest.
 
     Attributes:
-      victims: the names of those that are measured.
-      environment: dict of variables of the daemon's.
+      victims: the names of the victims that are measured.
+      environment: dict of variables for the daemon.
       config: text of the daemon's TOML file.
-      contends: whether its jobs want the CPU that victims want, too.
+      contends: whether the fault's jobs compete with the victims for the CPU.
     """
 
     victims = ("open", "hit", "miss", "python")
@@ -28,7 +29,7 @@ class Fault:
 
     @staticmethod
     def missing():
-        """Returns why this machine cannot make it; "" if it can."""
+        """Returns why this machine cannot make the fault, or "" if it can."""
         return ""
 
     def __init__(self, data):
@@ -42,14 +43,14 @@ class Fault:
         """Starts the jobs that suffer the fault."""
 
     def begin(self):
-        """Makes the fault stand, before it returns."""
+        """Begins the fault. Returns when the fault has taken effect."""
         self.run_jobs()
 
     def end(self):
-        """Ends the fault: nothing of it is left, and all jobs rest.
+        """Ends the fault completely, and lets all jobs rest.
 
         Raises:
-          TimeoutError: a job does not rest.
+          TimeoutError: a job does not come to rest.
         """
         self.rest_jobs()
 
@@ -61,14 +62,14 @@ class Fault:
         self.stack.close()
 
     def add_job(self, server, kind, stopped_while=None, **options):
-        """Starts a job, which rests."""
+        """Starts a job, which rests at first."""
         job = Process("job.py", server.environment, f"job-{len(self.jobs)}",
                       kind=kind, options=options, stopped_while=stopped_while)
         self.jobs.append(job)
         return job
 
     def run_jobs(self, is_awaited=True):
-        """Lets all jobs read, and perhaps waits until each has a batch."""
+        """Lets all jobs read. If `is_awaited`, waits until each has a batch."""
         for job in self.jobs:
             job.say(GO)
         if is_awaited:
@@ -84,26 +85,26 @@ class Fault:
         end = time.monotonic() + PATIENCE
         for job in self.jobs:
             said = None
-            while said != word:  # it may not have said that it reads
+            while said != word:  # it may not yet have said that it reads
                 said = job.answer(end - time.monotonic())
                 if said is None:
                     raise TimeoutError(f"a job is not {word} after {PATIENCE} s")
 
 
 def hung_mount_missing():
-    """Returns why no mount can be made; "" if one can."""
+    """Returns why no mount can be made, or "" if one can be made."""
     import hung_mount
     return hung_mount.missing()
 
 
 def store_missing():
-    """Returns why no store of objects can be had; "" if one can."""
+    """Returns why there is no server of objects, or "" if there is one."""
     import fake_gcs
     return fake_gcs.missing()
 
 
 class NoFault(Fault):
-    """No fault: victims alone beside victims alone."""
+    """No fault: measures the victims alone twice."""
 
     victims = ("open", "hit", "miss", "python", "fetch")
 
@@ -124,7 +125,7 @@ class Mounted(Fault):
         self._mount = self.stack.enter_context(HungMount(source, mountpoint))
 
     def place(self):
-        """Makes the mount and the dataset; returns options of its loader."""
+        """Makes the mount and the dataset, and returns the options of its loader."""
         path = self.data.folder / "mounted"
         self.mount(self.data.some, path)
         return {"uri": str(path)}
@@ -153,7 +154,8 @@ class Mounted(Fault):
 
 
 class Linked(Mounted):
-    """The same, where class folders are links to the mount."""
+    """Jobs that read a local folder in which some class folders are links to the
+    mount."""
 
     def place(self):
         mounted = self.data.folder / "linked"
@@ -169,7 +171,7 @@ class Linked(Mounted):
 
 
 class SubMounted(Mounted):
-    """The same, where one folder of the root is the mount."""
+    """Jobs that read a local folder of which one subfolder is the mount."""
 
     def place(self):
         root = self.data.folder / "local"
@@ -178,13 +180,13 @@ class SubMounted(Mounted):
             for path in sorted(self.data.some.glob("*/*.jpg"))[:200]:
                 (root / "near" / f"{path.parent.name}-{path.name}").write_bytes(
                     path.read_bytes())
-        # A class may have folders of its own.
+        # The class folder "far" has subfolders.
         self.mount(self.data.some, root / "far")
         return {"uri": str(root)}
 
 
 class Hosted(Fault):
-    """A job that reads shards of a host, which hangs, stalls or dies."""
+    """A job that reads shards from a host, which hangs, stalls or dies."""
 
     victims = ("open", "hit", "miss", "python", "web")
     missing = staticmethod(store_missing)
@@ -219,7 +221,7 @@ class Hosted(Fault):
 
 
 class Openers(Fault):
-    """Many jobs that open datasets and files, and get no answer."""
+    """Many jobs that open datasets and files but get no answer."""
 
     victims = ("open", "hit", "miss", "python", "fetch")
     EACH = 32
@@ -229,11 +231,11 @@ class Openers(Fault):
         self._process = None
 
     def places(self):
-        """Returns datasets and files to open, and the datasets' fields."""
+        """Returns the datasets and files to open, and the datasets' fields."""
         raise NotImplementedError
 
     def open_all(self):
-        """Begins to open all of them."""
+        """Begins to open all datasets and files."""
         datasets, files, fields = self.places()
         self._process = Process(
             "opener.py", self._server.environment, "opener", datasets=datasets,
@@ -242,7 +244,7 @@ class Openers(Fault):
             raise TimeoutError("nothing is opened")
 
     def stop_opening(self):
-        """Ends all jobs that open."""
+        """Kills all jobs that open."""
         if self._process is not None:
             self._process.kill()
             self._process = None
@@ -281,8 +283,8 @@ class HostOpeners(Openers):
 
 
 class MountOpeners(Openers):
-    """They open what is on a mount that hangs: the trainers get answers to what they
-    ask first, and the daemon gets none."""
+    """Jobs that open datasets and files on a mount that hangs. The mount answers the
+    trainers' own calls, which come first, but not the daemon's."""
 
     missing = staticmethod(hung_mount_missing)
 

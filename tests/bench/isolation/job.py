@@ -1,8 +1,9 @@
-"""A job that suffers a fault, or burdens others.
+"""A job that suffers from a fault, or burdens others.
 
-Its standard input are lines of JSON: "read" makes it read until "rest" comes. It
-answers with "reading" once it has a batch, and with "resting". What goes wrong
-meanwhile, such as a source that is away, is what it is for: it begins anew.
+Its standard input has lines of JSON. "read" makes it read until "rest" comes. It
+answers "reading" once it has a batch, and "resting" when it rests. Errors are expected
+meanwhile, for example because the source is away: after an error the job opens its
+loader anew.
 """
 
 import json
@@ -18,7 +19,8 @@ from made_by_python import Hanging
 
 
 def heavy(uri, batch_size, **options):
-    """A loader whose images cost much: resized to many pixels, and colored."""
+    """A loader whose images take much CPU: resized to many pixels, with changed
+    colors."""
     return forebay.DataLoader(
         uri, batch_size=batch_size, shuffle=True, framework="numpy",
         sharing="off", autostart=False, transform=T.Compose([
@@ -27,7 +29,7 @@ def heavy(uri, batch_size, **options):
 
 
 def arrays(uri, batch_size, **options):
-    """A loader of arrays as they are."""
+    """A loader of arrays without transforms."""
     return forebay.DataLoader(uri, batch_size=batch_size, shuffle=True,
                               framework="numpy", sharing="off", autostart=False,
                               **options)
@@ -45,8 +47,8 @@ OPENERS = {"photographs": victim.photographs, "python": victim.made_by_python,
 
 
 def stop_before_forking(flag):
-    """Lets each host of workers stop itself, as by SIGSTOP, when it is about to
-    fork the first worker, while a file exists."""
+    """While the file `flag` exists, each host of workers stops itself, as by SIGSTOP,
+    when it is about to fork its first worker."""
     trainer = os.getpid()
     forks = 0
 
@@ -55,7 +57,7 @@ def stop_before_forking(flag):
         if os.getpid() == trainer:
             return
         forks += 1
-        # At first it forks a process that looks at a sample.
+        # The first fork is of a process that examines a sample.
         if forks > 1 and os.path.exists(flag):
             os.kill(os.getpid(), signal.SIGSTOP)
 
@@ -63,12 +65,12 @@ def stop_before_forking(flag):
 
 
 def ordered():
-    """Returns whether a line has come."""
+    """Returns whether a line of standard input is waiting."""
     return bool(select.select([sys.stdin], [], [], 0)[0])
 
 
 def read(loader):
-    """Reads until a line comes; epoch after epoch."""
+    """Reads epoch after epoch until a line comes."""
     said = False
     while not ordered():
         for _ in loader:
@@ -80,7 +82,7 @@ def read(loader):
 
 
 def main(kind, options, stopped_while=None):
-    """Obeys lines until there are no more."""
+    """Obeys the lines of standard input until its end."""
     if stopped_while is not None:
         stop_before_forking(stopped_while)
     loader = None

@@ -1,4 +1,4 @@
-"""A dataset as people write them, of PIL and NumPy, and one that hangs."""
+"""A dataset as users write them, with PIL and NumPy, and a dataset that hangs."""
 
 import os
 import time
@@ -28,7 +28,7 @@ class Inverted:
 
 
 class Hanging(Inverted):
-    """The same, made by code that does not return while a file exists."""
+    """The same photographs, made by code that does not return while a file exists."""
 
     def __init__(self, root, while_exists):
         super().__init__(root)

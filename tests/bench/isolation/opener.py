@@ -1,4 +1,4 @@
-"""Opens datasets and files without end, each in a process of its own."""
+"""Opens datasets and files again and again, each in a process of its own."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from fault_process import end_with
 
 
 def again_and_again(attempt):
-    """Tries until this process is killed."""
+    """Repeats `attempt` until this process is killed."""
     while True:
         try:
             attempt()
@@ -20,7 +20,7 @@ def again_and_again(attempt):
 
 
 def main(datasets, files, fields):
-    """Forks a process for each dataset and each file; says when it has."""
+    """Forks a process for each dataset and each file, and then prints "opening"."""
     parent = os.getpid()
     for uri in datasets + files:
         if os.fork() != 0:

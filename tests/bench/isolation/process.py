@@ -1,4 +1,4 @@
-"""A process that answers lines, and that may hang."""
+"""A process that answers lines of JSON, and that may hang."""
 
 import contextlib
 import json
@@ -9,16 +9,16 @@ import signal
 import subprocess
 import time
 
-# A program that begins so is killed when this process ends, however it does.
+# A program that is run by this command is killed when this process ends in any way.
 MORTAL = ("setpriv", "--pdeathsig", "KILL")
 FOLDER = pathlib.Path(__file__).resolve().parent
 FAULTS = FOLDER.parents[1] / "faults"
 
 
 def _processes():
-    """Yields id, name, state, parent and session of each process."""
+    """Yields the id, name, state, parent and session of each process."""
     for place in pathlib.Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has just ended
+        with contextlib.suppress(OSError):  # the process has just ended
             number, _, rest = (place / "stat").read_text().partition(" (")
             name, _, fields = rest.rpartition(") ")
             state, parent, _, session = fields.split()[:4]
@@ -26,8 +26,8 @@ def _processes():
 
 
 def family(pid):
-    """A process, the processes of its session, and the hosts and workers of its
-    loaders, wherever they are: a dict of their states by id."""
+    """Returns a dict of process states by id. It has the process `pid`, all processes
+    of its session, and the hosts and workers of its loaders in any session."""
     listed = list(_processes())
     found = {number for number, name, _, _, session in listed
              if session == pid or number == pid or name == f"host-of-{pid}"}
@@ -41,10 +41,10 @@ def family(pid):
 
 
 class Process:
-    """A script of this folder, in a session and with a job of its own.
+    """A script of this folder that runs in a session of its own, with a job of its own.
 
     Attributes:
-      pid: of the process.
+      pid: the process id.
     """
 
     def __init__(self, script, environment, job, **options):
@@ -52,8 +52,8 @@ class Process:
         Args:
           script: the file's name.
           environment: dict of variables, such as Daemon.environment.
-          job: its name.
-          **options: what the script gets as JSON.
+          job: the job's name.
+          **options: the script's argument, as JSON.
         """
         self._job = job
         self._process = subprocess.Popen(
@@ -66,16 +66,16 @@ class Process:
         self._text = b""
 
     def say(self, line):
-        """Sends a line of JSON."""
+        """Sends the process a line of JSON."""
         self._process.stdin.write(json.dumps(line).encode() + b"\n")
         self._process.stdin.flush()
 
     def answer(self, seconds):
-        """Returns the next line that it says, parsed; None: it says none for so
-        long.
+        """Returns the next line that the process prints, parsed. Returns None if no
+        line came in `seconds`.
 
         Raises:
-          RuntimeError: it has ended.
+          RuntimeError: the process has ended.
         """
         end = time.monotonic() + seconds
         out = self._process.stdout
@@ -91,15 +91,15 @@ class Process:
         return json.loads(line)
 
     def signal(self, number):
-        """Sends the process, and all that it has started, a signal."""
+        """Sends a signal to the process and to all processes that it has started."""
         for pid in family(self.pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 
     def kill(self):
-        """Ends the process and all that it started. No mount may hang any longer."""
+        """Kills the process and all that it started. No mount may hang any longer."""
         self.signal(signal.SIGKILL)
         self._process.wait()
-        self.signal(signal.SIGKILL)  # what it had started meanwhile
+        self.signal(signal.SIGKILL)  # kills what the process had started meanwhile
         self._process.stdin.close()
         self._process.stdout.close()

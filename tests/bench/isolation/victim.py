@@ -1,8 +1,8 @@
 """A trainer that is measured while another job's source, process or code hangs.
 
-Each line of its standard input is a task: {"seconds": S, ...}. It then works for so
-long as measure() of its kind says, and answers with one line of JSON. It counts what
-it got in a file as it goes, so that one that hangs can be judged by that.
+Each line of its standard input is a task: {"seconds": S, ...}. For each task, it runs
+measure() of its kind, and answers with one line of JSON. It counts in a file what it
+gets as it goes, so that a victim that hangs can be judged by its count.
 """
 
 import json
@@ -23,7 +23,7 @@ CROP = 224
 
 
 def digest(batch):
-    """A number that depends on the ids and all bytes of a batch."""
+    """Returns a number that depends on the ids and all bytes of a batch."""
     image = numpy.ascontiguousarray(batch[0]).reshape(-1)
     words = image.view(numpy.uint8)[:image.nbytes // 8 * 8].view(numpy.uint64)
     total = int(words.sum(dtype=numpy.uint64))
@@ -34,7 +34,7 @@ def digest(batch):
 
 
 def photographs(uri, batch_size, **options):
-    """A loader of crops, made for it alone, by the daemon."""
+    """A loader of crops, which the daemon makes for this loader alone."""
     return forebay.DataLoader(
         uri, batch_size=batch_size, shuffle=True, seed=1, framework="numpy",
         sharing="off", autostart=False, transform=T.Compose([
@@ -43,14 +43,14 @@ def photographs(uri, batch_size, **options):
 
 
 def made_by_python(uri, batch_size, seed=1, **options):
-    """A loader of images that Python code makes in workers of its own."""
+    """A loader of images that Python code makes in workers of the job."""
     return forebay.DataLoader(
         Inverted(uri), batch_size=batch_size, shuffle=True, seed=seed, num_workers=2,
         framework="numpy", autostart=False, **options)
 
 
 class Progress:
-    """A count of samples, in a file that others see."""
+    """A count of samples in a file that other processes can read."""
 
     def __init__(self, path):
         with open(path, "r+b") as file:
@@ -64,16 +64,16 @@ class Progress:
 
 
 class Reading:
-    """Takes batches, from the beginning of the first epoch on; counts samples. Its
-    loader stays open."""
+    """Takes batches from the beginning of the first epoch on, and counts samples. The
+    loader stays open between tasks."""
 
     def __init__(self, progress, opener, options):
         self._progress = progress
         self._loader = opener(**options)
 
     def measure(self, seconds, step=0.0, warms=False):
-        """Reads for so long; `step` are seconds that it computes at each batch.
-        `warms`: reads an epoch before, so that all of it is cached."""
+        """Reads for `seconds`, and spends `step` seconds on each batch. If `warms`,
+        reads one epoch before, so that the whole epoch is cached."""
         self._loader.set_epoch(0)
         if warms:
             for batch in self._loader:
@@ -97,14 +97,14 @@ class Reading:
                 if now >= begin + seconds:
                     break
                 if step:
-                    # A step begins when the batch is there.
+                    # A step begins when its batch has arrived.
                     time.sleep(max(0.0, now + step - time.monotonic()))
-        found["waits"] = found["waits"][1:]  # the first includes the start
+        found["waits"] = found["waits"][1:]  # the first wait includes the start
         return dict(found, rate=count / (now - begin))
 
     @staticmethod
     def _batches(loader):
-        """Yields batches of an epoch, and the seconds that each was waited for."""
+        """Yields the batches of an epoch, and the seconds of waiting for each."""
         batches = iter(loader)
         while True:
             wanted = time.monotonic()
@@ -115,28 +115,28 @@ class Reading:
 
 
 class Joining(Reading):
-    """The same, of a loader that is opened anew each time."""
+    """Reads like Reading, but opens a new loader for each task."""
 
     def __init__(self, progress, opener, options):
         self._progress = progress
         self._open = lambda: opener(**options)
 
     def measure(self, seconds):
-        """Reads for so long, opening included."""
+        """Reads for `seconds`, opening included."""
         begin = time.monotonic()
         with self._open() as loader:
             return self._read(loader, begin, seconds)
 
 
 class Opening:
-    """Opens datasets that nobody has opened before, one after the other, and takes
-    a batch of each; counts them."""
+    """Opens datasets that nobody has opened before, one after the other. Takes a batch
+    of each, and counts them."""
 
     def __init__(self, progress, batch_size):
         self._progress, self._batch_size = progress, batch_size
 
     def measure(self, seconds, folders):
-        """Opens datasets, from a list that is long enough, for so long."""
+        """Opens datasets of `folders` for `seconds`. The list must be long enough."""
         begin = time.monotonic()
         found = {"digests": [], "times": []}
         for folder in folders:
@@ -160,7 +160,7 @@ class Fetching:
         self._progress, self._paths = progress, paths
 
     def measure(self, seconds):
-        """Reads files for so long."""
+        """Reads files for `seconds`."""
         begin = time.monotonic()
         digests = []
         while True:
@@ -183,7 +183,7 @@ KINDS = {
 
 
 def main(kind, progress, options):
-    """Obeys lines until there are no more."""
+    """Obeys the lines of standard input until its end."""
     counted = Progress(progress)
     measured = KINDS[kind](counted, **options)
     print(json.dumps("ready"), flush=True)
@@ -195,4 +195,4 @@ def main(kind, progress, options):
 if __name__ == "__main__":
     main(**json.loads(sys.argv[1]))
     sys.stdout.flush()
-    os._exit(0)  # whatever still hangs
+    os._exit(0)  # ends the process even if something still hangs

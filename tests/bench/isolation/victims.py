@@ -1,4 +1,4 @@
-"""The trainers that are measured, from outside."""
+"""Starts the trainers that are measured, gives them tasks, and judges their results."""
 
 import dataclasses
 import statistics
@@ -9,8 +9,8 @@ from .data import NEAR
 from .process import Process
 
 START_SECONDS = 120.0
-# The seconds behind its time after which a victim counts as hanging. Its result is
-# its count so far.
+# A victim that is late by this many seconds counts as hanging. Its result is then its
+# count so far.
 GRACE_SECONDS = 1.0
 
 
@@ -20,11 +20,11 @@ class Kind:
 
     Attributes:
       script_kind: the kind of victim.py.
-      options: function of a Data that returns its options.
-      seconds: that a turn of it takes.
-      warm_seconds: that it may take before, until all is cached.
-      task: further fields of its task.
-      unit: of its rate.
+      options: function of a Data that returns the victim's options.
+      seconds: the seconds that a turn takes.
+      warm_seconds: the seconds that it may take before a turn to fill the cache.
+      task: further fields of the victim's task.
+      unit: the unit of the victim's rate.
     """
     script_kind: str
     options: typing.Callable
@@ -43,7 +43,7 @@ KINDS = {
                  seconds=2.0),
     "python": Kind("python", lambda data: {"uri": str(data.few), "batch_size": 32},
                    seconds=2.5),
-    # The victim joins a trainer that has workers already.
+    # The victim joins the stream of a trainer that has workers already.
     "equal": Kind("joining", lambda data: KINDS["python"].options(data),
                   seconds=2.5),
     "fetch": Kind("fetch", lambda data: {"paths": [
@@ -58,13 +58,13 @@ KINDS = {
 
 
 class Victim:
-    """A victim's process, which is started again when it hangs.
+    """A victim's process, which is restarted when it hangs.
 
     Attributes:
-      name: of its kind.
-      hung: how often it hung.
-      waits: seconds that it waited for batches, by the name of the turn.
-      times: seconds that openings took, likewise.
+      name: the name of its kind.
+      hung: how often the process hung.
+      waits: seconds of waiting for batches, by the name of the turn.
+      times: seconds that openings took, by the name of the turn.
     """
 
     def __init__(self, name, data, server):
@@ -87,10 +87,10 @@ class Victim:
             raise RuntimeError(f"victim {self.name} does not start")
 
     def measure(self, turn):
-        """Returns the victim's rate in a turn of this name.
+        """Returns the victim's rate in a turn with the name `turn`.
 
         Raises:
-          RuntimeError: it got other samples or bytes than before.
+          RuntimeError: the victim got other samples or bytes than before.
         """
         if self._process is None:
             self._start()
@@ -108,7 +108,7 @@ class Victim:
             self.hung += 1
             self.close()
             count, = struct.unpack("Q", self._progress.read_bytes())
-            # At least one was waited for in vain.
+            # The victim waited in vain for at least one batch.
             self.waits.setdefault(turn, []).append(seconds)
             self.times.setdefault(turn, []).append(seconds)
             return count / (seconds + GRACE_SECONDS)
@@ -119,14 +119,14 @@ class Victim:
         return found["rate"]
 
     def _verify(self, digests):
-        """Compares with the batches of other turns, in the same order."""
+        """Checks that the batches are those of earlier turns, in the same order."""
         common = min(len(digests), len(self._expected))
         if digests[:common] != self._expected[:common]:
             raise RuntimeError(f"victim {self.name} got other samples or bytes")
         self._expected += digests[common:]
 
     def close(self):
-        """Ends the victim's process, if there is one."""
+        """Kills the victim's process, if there is one."""
         if self._process is not None:
             self._process.kill()
             self._process = None

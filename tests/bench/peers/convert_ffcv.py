@@ -1,7 +1,7 @@
-"""Writes the photographs as a file of FFCV's.
+"""Writes the photographs as a file of FFCV's format.
 
-The argument is JSON: uri, target, threads, and "form": "jpg", "proportion" (the half
-of them as JPEG, as FFCV's ImageNet example has it) or "raw".
+The argument is JSON: uri, target, threads, and "form". The form is "jpg", "raw", or
+"proportion" (half of the photographs are JPEGs, as in FFCV's ImageNet example).
 """
 
 import json

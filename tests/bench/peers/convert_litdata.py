@@ -1,4 +1,4 @@
-"""Writes the photographs as chunks of litdata's; their JPEGs stay as they are.
+"""Writes the photographs as chunks of litdata's format; the JPEGs stay as they are.
 
 The argument is JSON: uri, target, threads.
 """
@@ -10,11 +10,11 @@ import litdata
 import PIL.Image
 from photographs import listed
 
-CHUNK = "64MB"  # as litdata's examples have it
+CHUNK = "64MB"  # as in litdata's examples
 
 
 def sample(path_and_label):
-    """Returns the fields that a chunk keeps of a photograph."""
+    """Returns the fields of a photograph that a chunk stores."""
     path, label = path_and_label
     return {"image": PIL.Image.open(path), "label": label}
 

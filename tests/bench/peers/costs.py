@@ -1,5 +1,5 @@
-"""CPU time and memory of sessions of processes: each that was started as the leader
-of a session, and all that come of it."""
+"""CPU time and memory of sessions: of the processes that lead them and of all processes
+that these have started."""
 
 import contextlib
 import os
@@ -9,25 +9,26 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def _processes(sessions):
-    """Yields the folder in /proc, and the fields of stat after the name, of each."""
+    """Yields each process of the sessions: its folder in /proc, and the fields of
+    `stat` after the name."""
     for folder in pathlib.Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
-        with contextlib.suppress(OSError):  # it has ended
+        with contextlib.suppress(OSError):  # the process has ended
             fields = (folder / "stat").read_text().rpartition(") ")[2].split()
             if int(fields[3]) in sessions:
                 yield folder, fields
 
 
 def cpu_seconds(sessions):
-    """Returns the CPU time so far, that of ended children included, in seconds."""
+    """Returns the CPU seconds used so far, those of ended children included."""
     return sum(sum(map(int, fields[11:15]))
                for _, fields in _processes(sessions)) / _TICKS
 
 
 def memory_bytes(sessions):
-    """Returns the memory of all together, without the pages of files: shared pages
-    are counted once."""
+    """Returns the memory of all processes together, without pages of files. Counts
+    shared pages once."""
     total = 0
     for folder, _ in _processes(sessions):
         with contextlib.suppress(OSError):

@@ -1,7 +1,8 @@
 """The virtual environment of the other loaders, in .cache/peers.
 
-Holds what tools/peers.txt lists and, unpacked beside it, the Debian packages that
-these need and the host lacks. Sees Debian's torch. Needs no root.
+The environment has the packages that tools/peers.txt lists. Beside it lie unpacked
+Debian packages that these packages need and the host lacks. The environment's programs
+see Debian's torch. Making it needs no root.
 """
 
 import os
@@ -14,12 +15,13 @@ from daemon import ROOT
 LIST = ROOT / "tools" / "peers.txt"
 PLACE = ROOT / ".cache" / "peers"
 PYTHON = PLACE / "bin" / "python"
-# FFmpeg for SPDL; for FFCV libjpeg-turbo, and OpenCV's headers.
+# FFmpeg is for SPDL; libjpeg-turbo and OpenCV's headers are for FFCV.
 PACKAGES = ("libavdevice59", "libturbojpeg0-dev", "libopencv-imgproc-dev")
-SOURCES = ("ffcv",)  # of the list: those that are built here
+SOURCES = ("ffcv",)  # packages of the list that are built here
 _UNPACKED = PLACE / "debian"
 _LIBRARIES = _UNPACKED / "usr" / "lib" / "x86_64-linux-gnu"
-# All that FFCV uses of OpenCV; the host has its libraries, as torch needs them.
+# The parts of OpenCV that FFCV uses. The host has their libraries, because torch needs
+# them.
 _OPENCV = """\
 Name: OpenCV
 Description: resizing
@@ -37,19 +39,19 @@ Cflags: -I{unpacked}/usr/include
 
 
 def variables():
-    """Returns the environment of its programs: a dict."""
+    """Returns the environment variables of the programs: a dict."""
     return dict(os.environ, PYTHONDONTWRITEBYTECODE="1",
                 PYTHONPATH=str(pathlib.Path(__file__).parent),
                 LD_LIBRARY_PATH=f"{_LIBRARIES}:{_LIBRARIES}/pulseaudio")
 
 
 def make():
-    """Makes it, if it is not there as the list has it. Returns why FFCV could not
-    be built, or None.
+    """Makes the environment, unless it is there and agrees with the list. Returns why
+    FFCV could not be built, or None.
 
     Raises:
-      RuntimeError: something else could not be installed; the end of what was said
-        is in the message.
+      RuntimeError: something else could not be installed; the message has the end of
+        the output.
     """
     marker, failure = PLACE / LIST.name, PLACE / "ffcv.failed"
     if marker.exists() and marker.read_text() == LIST.read_text():
@@ -78,16 +80,17 @@ def versions():
          "for one in all():\n"
          "  print(one.metadata['Name'].lower().replace('_', '-'), one.version)"],
         check=True, stdout=subprocess.PIPE, universal_newlines=True)
-    # The first of a name is the one that is imported.
+    # If a package is listed twice, the first one is imported.
     found = dict(line.split() for line in reversed(asked.stdout.splitlines()))
-    for name in ("torch", "torchvision"):  # Debian's do not tell theirs themselves
+    # Debian's packages do not tell their versions themselves.
+    for name in ("torch", "torchvision"):
         found[name] = _say("dpkg-query", "--show", "--showformat=${Version}",
                            f"python3-{name}")
     return found
 
 
 def _say(*command, **options):
-    """Runs a program that says nothing unless it fails."""
+    """Runs a program, and shows its output only if it fails."""
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, universal_newlines=True, **options)
@@ -98,7 +101,7 @@ def _say(*command, **options):
 
 
 def _unpack():
-    """Unpacks the Debian packages that the host lacks, with what they need."""
+    """Unpacks the Debian packages that the host lacks, and those that they need."""
     wanted = _say("apt-get", "install", "--simulate", "--no-install-recommends",
                   *PACKAGES)
     missing = [line.split()[1] for line in wanted.splitlines()
@@ -106,7 +109,7 @@ def _unpack():
     packed = PLACE / "packed"
     packed.mkdir()
     if missing:
-        # By default apt-get downloads as a user of its own, who may not write here.
+        # By default apt-get downloads as another user, who may not write here.
         _say("apt-get", "-o", "APT::Sandbox::User=root", "download", *missing,
              cwd=packed)
     for package in packed.glob("*.deb"):
@@ -114,7 +117,7 @@ def _unpack():
 
 
 def _divided(text):
-    """Returns the requirements of a list: (those of wheels, those of sources)."""
+    """Returns the requirements of a list in two lists: wheels, and source packages."""
     lines = text.replace("\\\n", " ").splitlines()
     found = [line for line in lines if line and not line.startswith("#")]
     return ([one for one in found if not one.startswith(SOURCES)],
@@ -124,7 +127,7 @@ def _divided(text):
 def _install(requirements, *options, **more):
     named = PLACE / "requirements.txt"
     named.write_text("\n".join(requirements) + "\n")
-    # The host's pip, running as the environment's.
+    # The host's pip installs into the environment.
     _say(str(PYTHON), "-m", "pip", "install", "--quiet", "--no-deps",
          "--ignore-installed", "--require-hashes", "--disable-pip-version-check",
          f"--requirement={named}", *options, **more)

@@ -1,4 +1,4 @@
-"""The loaders that are measured, each in the best form that its documentation gives."""
+"""The loaders that are measured, each in the best form that its documentation shows."""
 
 import contextlib
 import dataclasses
@@ -26,13 +26,13 @@ class Form:
 
     Attributes:
       name: as the tables show it.
-      kind: its loader is loader_KIND.py.
-      packages: whose versions are told.
-      convert: the form of its own file, written by convert_KIND.py first; "": one
-        form only; None: it reads the photographs.
-      serve: the program that makes batches for all jobs; None: each makes its own.
-      daemon: text of the configuration of forebayd; None: it is not Forebay.
-      own_seeds: whether jobs differ in their seeds, so that none can share batches.
+      kind: the loader is in loader_KIND.py.
+      packages: the packages whose versions are printed.
+      convert: the form of the loader's own file, which convert_KIND.py writes first;
+        "": there is one form only; None: the loader reads the photographs.
+      serve: the program that makes batches for all jobs; None: each job makes its own.
+      daemon: text of forebayd's configuration; None: the loader is not Forebay's.
+      own_seeds: whether jobs have different seeds, so that they cannot share batches.
     """
     name: str
     kind: str
@@ -66,16 +66,15 @@ PEERS = (
 
 @dataclasses.dataclass(frozen=True)
 class Conversion:
-    """The file that a loader reads: where it lies, its size, and what making it
-    took."""
+    """The file that a loader reads: its path, its size, and the cost of making it."""
     path: pathlib.Path
     seconds: float
     bytes: int
 
 
 def convert(form, uri):
-    """Writes the photographs as the form wants them. Returns a Conversion; None: it
-    reads them as they are."""
+    """Writes the photographs as the form needs them. Returns a Conversion, or None if
+    the form reads the photographs as they are."""
     if form.convert is None:
         return None
     CONVERTED.mkdir(parents=True, exist_ok=True)
@@ -104,10 +103,10 @@ def _last_lines(said):
 
 @contextlib.contextmanager
 def served(form, uri, batch_size):
-    """Runs what serves all jobs of a form, if anything does.
+    """Runs the program that serves all jobs of a form, if the form has one.
 
     Yields:
-      (environment of its trainers, options for their loaders, sessions).
+      (environment of the trainers, options of their loaders, sessions).
     """
     if form.daemon is not None:
         with daemon(form.daemon) as server:
@@ -139,7 +138,7 @@ def served(form, uri, batch_size):
 
 
 def end(process):
-    """Ends a process that leads a session, and all that came of it."""
+    """Kills a process that leads a session, and all processes that it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -1,8 +1,8 @@
-"""NVIDIA DALI on the CPU: the pipeline of its ResNet-50 example, which decodes only
-the crop.
+"""NVIDIA DALI on the CPU: the pipeline of its ResNet-50 example, which decodes only the
+crop.
 
-Its outputs are read in place, as arrays: its iterator for PyTorch, which would copy
-them, needs torch 2.
+The outputs are read in place, as arrays. DALI's iterator for PyTorch would copy them,
+and needs torch 2.
 """
 
 import math

@@ -1,5 +1,5 @@
 """FFCV: its own file, read through the page cache, and the pipeline of its ImageNet
-example with the normalising on the CPU."""
+example. Only the normalisation is moved to the CPU."""
 
 import numpy
 from ffcv.fields.decoders import IntDecoder, RandomResizedCropRGBImageDecoder

@@ -1,4 +1,4 @@
-"""litdata: its own optimized chunks, streamed from the local disk."""
+"""litdata reads its own optimized chunks, streamed from the local disk."""
 
 import litdata
 import torchvision
@@ -8,7 +8,7 @@ _OPS = torchvision.transforms
 
 
 class _Photographs(litdata.StreamingDataset):
-    """Images are made in workers, as litdata's ImageNet example has it."""
+    """Makes images in workers, as litdata's ImageNet example does."""
 
     def __init__(self, folder, seed):
         super().__init__(folder, shuffle=True, seed=seed)

@@ -1,5 +1,5 @@
-"""SPDL: threads in the trainer, each making whole batches, as its example of loading
-images has it; FFmpeg decodes, crops and scales."""
+"""SPDL: threads in the trainer each make whole batches, as in SPDL's example of loading
+images. FFmpeg decodes, crops and scales."""
 
 import math
 import random
@@ -15,7 +15,7 @@ _BATCHES_AHEAD = 3
 
 
 def _crop(width, height, rng):
-    """Returns (left, top, width, height) as RandomResizedCrop draws it."""
+    """Returns (left, top, width, height), drawn as RandomResizedCrop draws them."""
     for _ in range(10):
         area = width * height * rng.uniform(*AREA)
         ratio = math.exp(rng.uniform(*map(math.log, RATIO)))
@@ -64,5 +64,5 @@ class _Epochs:
 
 def loader(uri, batch_size, threads, **_):
     """Returns an iterable of epochs of (images, labels)."""
-    torch.set_num_threads(1)  # the threads of the pipeline are all there are
+    torch.set_num_threads(1)  # torch itself gets no threads besides the pipeline's
     return _Epochs(list(zip(*listed(uri))), batch_size, threads)

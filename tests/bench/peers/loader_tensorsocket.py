@@ -1,4 +1,4 @@
-"""TensorSocket: one producer makes batches with torch's DataLoader for all jobs."""
+"""TensorSocket: one producer makes the batches of all jobs, with torch's DataLoader."""
 
 from tensorsocket import TensorConsumer
 

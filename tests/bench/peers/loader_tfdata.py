@@ -1,8 +1,8 @@
-"""tf.data, as TensorFlow's guide to its performance has it: parallel calls and
-prefetching at its own choice, JPEGs decoded only where the crop lies.
+"""tf.data, as TensorFlow's performance guide recommends: it chooses the parallelism and
+the prefetching itself, and decodes JPEGs only where the crop lies.
 
-With `service`, one server of tf.data makes the batches for all jobs, and keeps a
-window of them for those that come later (its cross-trainer cache).
+With `service`, one server of tf.data makes the batches for all jobs. It keeps a window
+of them for jobs that come later (tf.data's cross-trainer cache).
 """
 
 import math
@@ -39,7 +39,7 @@ def _dataset(uri, batch_size, repeated):
 
 
 class _Epochs:
-    """Epochs of a dataset without end."""
+    """Yields the epochs of a dataset, without end."""
 
     def __init__(self, dataset, batches):
         self._dataset, self._batches = iter(dataset), batches

@@ -1,4 +1,4 @@
-"""torch's DataLoader and torchvision, a worker process a core."""
+"""torch's DataLoader and torchvision, with a worker process for each core."""
 
 import torch
 import torchvision

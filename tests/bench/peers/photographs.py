@@ -1,5 +1,5 @@
-"""The photographs and their labels, and what is done to them: for every loader the
-same."""
+"""The photographs, their labels, and the transforms, which are the same for every
+loader."""
 
 import pathlib
 
@@ -8,7 +8,7 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 # Mean and standard deviation of pixels from 0 to 255.
 PIXEL_MEAN = tuple(255 * value for value in MEAN)
 PIXEL_STD = tuple(255 * value for value in STD)
-AREA, RATIO = (0.08, 1.0), (3 / 4, 4 / 3)  # of RandomResizedCrop
+AREA, RATIO = (0.08, 1.0), (3 / 4, 4 / 3)  # arguments of RandomResizedCrop
 
 
 def listed(uri):

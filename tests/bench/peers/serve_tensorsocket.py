@@ -1,4 +1,4 @@
-"""Shares torch's DataLoader by TensorSocket until it is ended: the producer.
+"""TensorSocket's producer: shares torch's DataLoader until it is killed.
 
 The argument is JSON: uri, batch_size, threads, ports.
 """
@@ -10,7 +10,7 @@ import loader_torch
 import torch
 from tensorsocket import TensorProducer
 
-# torch 1.13 has `_typed_storage` by another name.
+# torch 1.13 has this method under another name, `storage`.
 if not hasattr(torch.Tensor, "_typed_storage"):
     torch.Tensor._typed_storage = torch.Tensor.storage
 
@@ -20,9 +20,10 @@ PARTS = 2
 def main():
     options = json.loads(sys.argv[1])
     ports = options["ports"]
-    # TensorSocket copies each batch over an earlier one, so all must be of one size.
-    # In host memory each part that it sends carries the whole batch. So it sends one
-    # part at a time, which it makes of two of the loader's batches, the fewest it can.
+    # TensorSocket copies each batch over an earlier one, so all batches must have one
+    # size. In host memory each part that it sends carries the whole batch, so one part
+    # is sent at a time. TensorSocket makes a part of at least two of the loader's
+    # batches.
     options["batch_size"] //= PARTS
     producer = TensorProducer(
         loader_torch.loader(drop_last=True, **options), port=ports[0],

@@ -1,6 +1,6 @@
-"""Serves tf.data until it is ended: a dispatcher and a worker.
+"""Serves tf.data, by a dispatcher and a worker, until it is killed.
 
-Prints the address for trainers.
+Prints the address that trainers connect to.
 """
 
 import os

@@ -1,10 +1,10 @@
-"""Reads as a trainer of one kind does, and tells what it got when.
+"""Reads as a trainer of one kind, and prints how many images it took at which times.
 
-The argument is JSON: "kind", and what loader_KIND.loader is called with. Reads one
-whole epoch first, in which all that is compiled, cached or tuned comes to be. Says
-"ready SECONDS", how long that epoch took, and waits for a line of JSON that names
-the moments: "begin" and "end", seconds of time.monotonic(). Reads on from begin to
-end, and prints JSON: "taken", pairs of a time and the images taken then.
+The argument is JSON: "kind", and the arguments of loader_KIND.loader. The script first
+reads one whole epoch, in which everything is compiled, cached and tuned. Then it prints
+"ready SECONDS", the time of that epoch. It waits for a line of JSON that names the
+times "begin" and "end", in seconds of time.monotonic(). It reads on from begin to end,
+and prints JSON: "taken", pairs of a time and the images taken then.
 """
 
 import importlib
@@ -12,11 +12,12 @@ import json
 import sys
 import time
 
-FIRST = (slice(None), 0, 0, 0)  # as one value of every sample
+FIRST = (slice(None), 0, 0, 0)  # the index of one value of every sample
 
 
 def read(loader, until, taken):
-    """Reads one epoch, or less: until the moment `until`. Returns a sum of it."""
+    """Reads one epoch, or a part of it: until the time `until`. Returns a sum of its
+    values."""
     total = 0.0
     for images, labels in loader:
         values = images[FIRST]

@@ -1,10 +1,10 @@
 // Measures the cost of an entry that the cache's second tier writes or reads,
-// beside bare writes and reads of the same bytes. All go past the page cache,
-// on the same disk. Bare writes follow one another and have the same size; bare
-// reads are by as many threads in a random order. Prints one JSON object:
-// microseconds an entry, of time and of CPU.
+// beside bare writes and reads of the same bytes. All bypass the page cache, on
+// the same disk. Bare writes have the tier's size, and follow one another. Bare
+// reads are made by the same number of threads, in a random order. Prints one
+// JSON object: microseconds per entry, of wall time and of CPU time.
 //
-// Usage: entry_cost DIRECTORY tier|bare: who goes first
+// Usage: entry_cost DIRECTORY tier|bare (the one that is measured first)
 
 #include <sys/resource.h>
 
@@ -41,7 +41,8 @@ constexpr std::uint64_t kCapacity = std::uint64_t{1} << 30;
 constexpr int kThreads = 8;
 constexpr std::uint64_t kAtOnce = 64;
 
-// Gives bytes of the right length at once: all the same ones.
+// Answers reads at once, with bytes of the right length that are the same for
+// all.
 class InstantSource final : public storage::ByteSource {
  public:
   void Read(absl::Span<storage::ReadRequest> requests) override {
@@ -93,7 +94,7 @@ double CpuMicros() {
 }
 
 struct Cost {
-  double micros = 0;  // an entry
+  double micros = 0;  // for each entry
   double cpu = 0;
 };
 
@@ -107,8 +108,7 @@ Cost CostOf(Work work) {
   return {took.count() / kEntries, (CpuMicros() - cpu) / kEntries};
 }
 
-// Sleeps while the disk works, for a time that is short beside the measured
-// times.
+// Sleeps while the disk works. The sleep is short beside the measured times.
 void Pause() { std::this_thread::sleep_for(std::chrono::microseconds(200)); }
 
 std::vector<std::uint64_t> RandomOrder() {
@@ -132,8 +132,8 @@ class Tier {
              .next_use = &next_use_registry_,
              .clock = base::Clock::Monotonic()})) {}
 
-  // Writes all entries as fast as the disk takes them. The tier refuses none,
-  // for at most 24 MiB wait to be written.
+  // Writes all entries as fast as the disk takes them. At most 24 MiB wait to
+  // be written, so the tier refuses no entry.
   Cost Write() {
     return CostOf([this] {
       for (std::uint64_t i = 0; i < kEntries; ++i) {
@@ -230,8 +230,8 @@ void Print(const char* name, const Cost& cost, const char* end) {
               cost.cpu, end);
 }
 
-// Measures the tier and the bare file, in the order that the caller chose: some
-// disks are faster for the one that comes second.
+// Measures the tier and the bare file in the order that the caller chose. Some
+// disks are faster for the one that is measured second.
 int Main(const std::string& path, bool bare_first) {
   Tier tier(path + "/tier");
   Bare bare(path + "/bare");

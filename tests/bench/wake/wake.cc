@@ -1,9 +1,10 @@
-// How long a sleeping trainer takes to notice a published batch, against a bare
-// futex wake, between two processes. Prints one JSON object: medians, in
-// microseconds.
+// Measures how long a sleeping trainer takes to notice a published batch,
+// against a bare futex wake between two processes. Prints one JSON object:
+// medians, in microseconds.
 //
-// The waker lets the sleeper fall asleep, notes the time and wakes it; the
-// sleeper notes the time when it has what it waited for. Both kinds take turns.
+// The waker lets the sleeper fall asleep, notes the time and wakes the sleeper.
+// The sleeper notes the time when it sees what it waited for. The two kinds
+// take turns.
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -69,7 +70,7 @@ void Sleep(Shared* shared, Rings* rings) {
 
 void AwaitSleep(const Shared& shared, std::uint32_t round) {
   while (shared.asleep.load() != round) std::this_thread::yield();
-  // The sleeper sleeps soon; no event tells when.
+  // The sleeper will sleep soon. No event tells when.
   std::this_thread::sleep_for(std::chrono::microseconds(150));
 }
 

@@ -19,7 +19,7 @@ using tests::IsOk;
 
 constexpr std::uint64_t kMegabyte = std::uint64_t{1} << 20;
 
-// Memory of the host that a GPU copies from.
+// Host memory from which a GPU copies.
 class Staging {
  public:
   Staging(Gpu& gpu, std::size_t bytes)
@@ -110,7 +110,7 @@ SUITE_CASE(GpuConformance, "A GPU does copies in the order of their numbers",
     CHECK(*first == last + 1);
     CHECK(*second == last + 2);
     last = *second;
-    // A copy is done when a later one is.
+    // When a later copy is done, the earlier ones are done.
     CHECK_THAT(gpu_->Wait(*second), IsOk());
     CHECK_THAT(gpu_->Wait(*first), IsOk());
     CHECK(Read(*memory, kMegabyte - 10, 10) == Bytes(10, i + 100));

@@ -1,4 +1,5 @@
-// The conformance suite on the fake GPU. The plug-in runs it in tests/device.
+// The conformance suite on the fake GPU. tests/device runs the suite on the
+// plug-in.
 #include <memory>
 
 #include "cuda/fake_driver.h"

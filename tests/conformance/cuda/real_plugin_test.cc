@@ -1,5 +1,5 @@
-// Tests of libforebay_cuda.so itself, with whatever driver and GPUs this
-// machine has.
+// Tests of the real libforebay_cuda.so, with the driver and GPUs of this
+// machine.
 #include <dlfcn.h>
 
 #include <memory>

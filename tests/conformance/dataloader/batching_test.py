@@ -67,7 +67,7 @@ def test_an_empty_dataset_with_workers_ends_at_once(DataLoader):
 def test_an_empty_dataset_in_random_order_is_as_its_sampler_says(DataLoader):
     try:
         RandomSampler(Numbers(0))
-    except ValueError as refused:  # torch 1.13 does; later ones do not
+    except ValueError as refused:  # torch 1.13 refuses this; later versions do not
         with pytest.raises(ValueError, match=str(refused)):
             DataLoader(Numbers(0), 3, shuffle=True, num_workers=1)
     else:

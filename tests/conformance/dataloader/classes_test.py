@@ -1,4 +1,4 @@
-"""The class of loaders itself, as annotations and subclasses use it."""
+"""The class DataLoader itself, used in annotations and subclasses."""
 
 import pickle
 import typing
@@ -39,7 +39,7 @@ def test_a_subscript_is_no_class_of_instances(DataLoader):
 def test_annotations_are_read(DataLoader):
     def train(loader: "DataLoader[Late]", third: DataLoader["Late"],  # noqa: F821
               other: typing.Optional[DataLoader[int]]):
-        """Names a type that comes later in its module."""
+        """Names a type that is defined later in the module."""
     assert "batch_size" in typing.get_type_hints(DataLoader.__init__)
     hints = typing.get_type_hints(train, {"DataLoader": DataLoader, "Late": str})
     assert hints == {"loader": DataLoader[str], "third": DataLoader[str],

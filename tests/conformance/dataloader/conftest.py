@@ -1,4 +1,5 @@
-"""Runs each case on torch's DataLoader and, where its group runs, on ours."""
+"""Runs each case on torch's DataLoader and, if its group is in `RUNNING`, on
+Forebay's."""
 
 import functools
 import gc
@@ -15,7 +16,7 @@ import differences
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 _INTEGRATION = FOLDER.parents[1] / "integration"
-LIMIT_SECONDS = 60  # of one case
+LIMIT_SECONDS = 60  # for one case
 
 _spec = importlib.util.spec_from_file_location("serving_daemons",
                                                _INTEGRATION / "daemons.py")
@@ -36,7 +37,7 @@ def pytest_generate_tests(metafunc):
 
 
 def _case(item):
-    """The case's name without its loader, with and without its parameters."""
+    """Returns the case's name without its loader, with parameters and without."""
     parts = item.callspec.id.split("-")
     parts.remove("forebay")
     name = f"{_group(item.module)}::{item.originalname}"
@@ -44,7 +45,7 @@ def _case(item):
 
 
 def _differing(test, difference):
-    """A test that passes if `test` fails as the table says."""
+    """Returns a test that passes if `test` fails as `difference` says."""
     @functools.wraps(test)
     def run(**arguments):
         with pytest.raises(difference.raises):
@@ -90,8 +91,8 @@ def _overdue(signum, frame):
 
 @pytest.fixture(autouse=True)
 def limited(monkeypatch):
-    """Ends a case that hangs, and leaves no worker to the next one."""
-    # Torch waits so long before it kills a worker that hangs in its exit.
+    """Ends a case that hangs, and removes workers that it leaves behind."""
+    # Torch waits this long before it kills a worker that hangs at its exit.
     monkeypatch.setattr(torch.utils.data._utils, "MP_STATUS_CHECK_INTERVAL", 0.5)
     before = signal.signal(signal.SIGALRM, _overdue)
     signal.alarm(LIMIT_SECONDS)

@@ -1,4 +1,4 @@
-"""Collate functions of the user's."""
+"""Collate functions of the user."""
 
 import functools
 import os

@@ -1,4 +1,4 @@
-"""DataPipes of torch's."""
+"""Torch's DataPipes."""
 
 import random
 

@@ -13,7 +13,7 @@ from sample_sets import Made, Numbers, flat, values
 
 
 class Plain:
-    """No subclass of torch's Dataset."""
+    """A dataset that does not derive from torch's Dataset."""
 
     def __getitem__(self, index):
         return index + 1

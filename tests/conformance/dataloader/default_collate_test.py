@@ -19,11 +19,11 @@ class Level(enum.IntEnum):
 
 
 class Items(collections.UserList):
-    """A sequence of the user's."""
+    """A sequence type of the user."""
 
 
 class Fields(collections.UserDict):
-    """A mapping of the user's."""
+    """A mapping type of the user."""
 
 
 @dataclasses.dataclass
@@ -32,13 +32,13 @@ class Record:
 
 
 def collated(DataLoader, make, size=2, **arguments):
-    """The one batch of the samples `make(0)`, `make(1)`."""
+    """Returns the one batch of the samples `make(0)`, `make(1)`, ..."""
     batch, = DataLoader(Made(make, size), size, num_workers=1, **arguments)
     return batch
 
 
 def check(batch, wanted):
-    """Checks structures, types and values."""
+    """Checks that `batch` has the structures, types and values of `wanted`."""
     assert type(batch) is type(wanted)
     if isinstance(wanted, torch.Tensor):
         assert batch.dtype == wanted.dtype and batch.shape == wanted.shape

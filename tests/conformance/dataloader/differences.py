@@ -1,4 +1,5 @@
-"""Where our DataLoader differs from torch's: cases by name, or by group."""
+"""The differences between Forebay's DataLoader and torch's: cases by name, or by
+group."""
 
 from typing import NamedTuple, Optional, Tuple, Type, Union
 
@@ -6,19 +7,19 @@ Raises = Union[Type[BaseException], Tuple[Type[BaseException], ...]]
 
 
 class Difference(NamedTuple):
-    """A case that does not end as torch's.
+    """A case whose result differs from that on torch's DataLoader.
 
     Attributes:
-      reason: why, a row of client/datasets_in_python.md.
-      raises: the exceptions with which the case fails; None: whether it fails
-        depends on the schedule, and so it does not run on ours.
+      reason: the reason, a row of client/datasets_in_python.md.
+      raises: the exceptions with which the case fails; None: the case fails or passes
+        depending on the schedule, and is not run on Forebay's DataLoader.
     """
 
     reason: str
     raises: Optional[Raises] = AssertionError
 
 
-# Modules whose cases run on ours.
+# Modules whose cases also run on Forebay's DataLoader.
 RUNNING = ("batching", "classes", "custom_collate", "datapipes", "datasets",
            "default_collate", "iterables", "persistent", "processes", "samplers",
            "tensors", "workers")
@@ -62,5 +63,5 @@ DIFFERENT = {
 
 
 def of(name):
-    """The Difference of the case of this name; None if there is none."""
+    """Returns the Difference of the case `name`, or None if there is none."""
     return DIFFERENT.get(name)

@@ -1,4 +1,4 @@
-"""Each lasting difference is one that users can read of."""
+"""Checks that each lasting difference is documented for users."""
 
 import pathlib
 

@@ -67,7 +67,8 @@ def test_a_worker_may_have_nothing(DataLoader):
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_the_iterator_of_an_iterable_has_no_length(DataLoader, workers):
-    """Nor does its list() ask the dataset, which would be held to what it says."""
+    """list() does not ask the dataset for its length either; torch would warn of a
+    wrong one."""
     class Wrong(Counted):
         def __len__(self):
             return 1
@@ -188,7 +189,7 @@ def test_the_warning_says_what_may_be_the_cause(DataLoader, workers):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         read = flat(loader)
-    # torch 2.15 has lost the space before the bracket.
+    # torch 2.15 omits the space before the bracket.
     texts = [str(one.message) for one in told if re.search(
         r"was reported to be 4 ?\(when accessing len\(dataloader\)\), but 5 samples",
         str(one.message))]

@@ -13,12 +13,12 @@ def persistent(DataLoader, dataset, batch_size=1, workers=1, **arguments):
 
 
 def listed(samples):
-    """A collate function of one's own."""
+    """A collate function of the user."""
     return torch.tensor(samples)
 
 
 class Listed:
-    """A sampler of one's own, whose order changes between epochs."""
+    """A sampler of the user, whose order changes between epochs."""
 
     def __init__(self, *orders):
         self.orders = orders

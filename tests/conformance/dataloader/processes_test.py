@@ -12,7 +12,8 @@ from sample_sets import Counted, Made, Numbers, flat, stall, values, worker_info
 
 
 def alive(process):
-    """Whether a process runs; one that nobody waited for yet does not."""
+    """Whether a process runs. A process that has ended but was not waited for does not
+    run."""
     try:
         with open(f"/proc/{process}/stat") as file:
             return file.read().rpartition(")")[2].split()[0] not in "ZX"
@@ -89,8 +90,9 @@ def test_a_killed_worker_is_an_error(DataLoader):
         try:
             list(DataLoader(Made(make, 8), 1, num_workers=1))
         except (EOFError, OSError):
-            # Torch found its worker's connection closed. Its handler of SIGCHLD
-            # raises wherever the main thread then is: here, not in pytest.
+            # Torch has found its worker's connection closed. Torch's SIGCHLD handler
+            # raises in whatever code the main thread then runs: it should be here, not
+            # in pytest.
             stall(30)
 
 

@@ -1,4 +1,4 @@
-"""The datasets of the cases."""
+"""The datasets that the cases read."""
 
 import os
 import threading
@@ -7,7 +7,7 @@ from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 
 class Made(Dataset):
-    """Samples that a function makes of their indices."""
+    """Samples that a function makes from their indices."""
 
     def __init__(self, make, size=4):
         self.make = make
@@ -35,7 +35,7 @@ class Numbers(Dataset):
 
 
 class Counting(Numbers):
-    """Samples say how many were made before in this copy."""
+    """Each sample tells how many samples this copy of the dataset made before."""
 
     made = 0
 
@@ -45,7 +45,7 @@ class Counting(Numbers):
 
 
 class Counted(IterableDataset):
-    """The numbers up to a size, all of them in each worker."""
+    """The numbers below a size, all of them in each worker."""
 
     def __init__(self, size):
         self.size = size
@@ -55,7 +55,7 @@ class Counted(IterableDataset):
 
 
 class Sharded(Counted):
-    """The numbers up to a size, each in one worker."""
+    """The numbers below a size, each in one worker."""
 
     def __iter__(self):
         info = get_worker_info()
@@ -65,7 +65,7 @@ class Sharded(Counted):
 
 
 class Sized(Counted):
-    """An iterable dataset that says how long it is."""
+    """An iterable dataset that tells its length."""
 
     def __init__(self, size, says=None):
         super().__init__(size)
@@ -76,7 +76,7 @@ class Sized(Counted):
 
 
 def worker_info(index):
-    """The worker's identity: (id, number of workers, seed, process)."""
+    """Returns the worker's identity: (id, number of workers, seed, process)."""
     info = get_worker_info()
     return info.id, info.num_workers, info.seed, os.getpid()
 
@@ -87,10 +87,10 @@ def stall(seconds):
 
 
 def values(loader):
-    """The batches as lists."""
+    """Returns the batches as lists."""
     return [batch.tolist() for batch in loader]
 
 
 def flat(loader):
-    """The samples as one list."""
+    """Returns the samples as one list."""
     return [value for batch in loader for value in batch.tolist()]

@@ -1,4 +1,4 @@
-"""The memory of batches: ownership, size, layout and what cannot travel."""
+"""The memory of batches: ownership, size, layout, and tensors that cannot be sent."""
 
 import gc
 

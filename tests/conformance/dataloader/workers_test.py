@@ -60,7 +60,8 @@ def test_the_dataset_of_the_worker(DataLoader):
 
 def test_worker_info_is_read_only(DataLoader):
     def make(index):
-        # torch 1.13 raises RuntimeError, 2.15 an AttributeError of dataclasses.
+        # torch 1.13 raises RuntimeError; torch 2.15 raises an AttributeError of
+        # dataclasses.
         with pytest.raises((RuntimeError, AttributeError), match="(?i)cannot assign"):
             get_worker_info().id = 5
         return index

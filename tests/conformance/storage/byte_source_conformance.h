@@ -19,7 +19,7 @@ class ByteSourceHarness {
   virtual void DestroySource() = 0;
   virtual std::shared_ptr<const Root> root() = 0;
 
-  // Creates or replaces an object. Its version differs from any before.
+  // Creates or replaces an object. Its version differs from all earlier ones.
   virtual ObjectVersion Put(const std::string& object,
                             const std::string& content) = 0;
   virtual void Remove(const std::string& object) = 0;
@@ -43,7 +43,7 @@ class ByteSourceConformance {
     return request;
   }
 
-  // Reads, and blocks until the result is there.
+  // Starts a read, and blocks until the result is there.
   absl::StatusOr<ReadResult> Read(ReadRequest request);
 
   // Returns the code of a read that must fail with a message that names the

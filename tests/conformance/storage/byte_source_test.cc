@@ -1,5 +1,5 @@
-// The conformance suite on every source but those that read from other hosts,
-// which remote_source_test.cc tests.
+// The conformance suite on all sources except those that read from other hosts.
+// remote_source_test.cc tests these.
 
 #include <sys/stat.h>
 
@@ -52,8 +52,8 @@ class LocalHarness : public ByteSourceHarness {
   ObjectVersion Put(const std::string& object,
                     const std::string& content) override {
     scratch_.Write(object, content);
-    // File systems take modification times from a coarse clock, so the test
-    // sets them itself: one nanosecond more for each put.
+    // File systems take modification times from a coarse clock. The test
+    // therefore sets them itself, one nanosecond later for each put.
     const struct timespec times[2] = {{0, UTIME_OMIT}, {1000, ++next_nanos_}};
     CHECK(utimensat(AT_FDCWD, scratch_.Path(object).c_str(), times, 0) == 0);
     return root_->Stat(object)->version();
@@ -89,7 +89,7 @@ class MemoryHarness final : public ByteSourceHarness {
   std::optional<MemorySource> source_{std::in_place};
 };
 
-// A harness with a LocalHarness, whose source a decorator reads.
+// A harness whose source is a decorator of a LocalHarness's source.
 class OverLocalHarness : public ByteSourceHarness {
  public:
   ByteSource& source() override { return *source_; }
@@ -120,7 +120,8 @@ class FaultyHarness final : public OverLocalHarness {
   FaultyHarness() { Decorate(std::make_unique<FaultySource>(below())); }
 };
 
-// A cache that has space for much of what the suite reads, not for all.
+// A cache with space for most of the bytes that the suite reads, but not for
+// all.
 class CacheHarness final : public OverLocalHarness {
  public:
   CacheHarness() {
@@ -139,7 +140,7 @@ class CacheHarness final : public OverLocalHarness {
   cache::NextUseRegistry next_use_registry_;
 };
 
-// A source that asks the source below for a few reads at a time.
+// A source that has only a few reads in flight at the source below.
 class ScheduledHarness final : public OverLocalHarness {
  public:
   ScheduledHarness() {
@@ -152,8 +153,8 @@ class ScheduledHarness final : public OverLocalHarness {
   }
 };
 
-// A decorator of a LocalHarness's source, which joins reads that the suite asks
-// for at once.
+// A decorator of a LocalHarness's source that joins the reads that the suite
+// requests at once.
 class CoalescedHarness final : public OverLocalHarness {
  public:
   CoalescedHarness() { Decorate(*CoalescedSource::Create(below(), &budget_)); }
@@ -163,8 +164,8 @@ class CoalescedHarness final : public OverLocalHarness {
   base::MemoryBudget budget_{std::uint64_t{64} << 20};
 };
 
-// A decorator of a source of objects in memory. Much of what the suite reads
-// more than once comes from the disk.
+// A decorator of a source of objects in memory. The second read of a range
+// often comes from the disk.
 class DiskCacheHarness final : public ByteSourceHarness {
  public:
   DiskCacheHarness()

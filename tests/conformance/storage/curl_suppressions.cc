@@ -1,7 +1,7 @@
-// Suppresses ThreadSanitizer's reports about sockets that curl 7.88 ends first
-// and has removed from epoll afterwards. Another thread's new descriptor may
-// have the number by then. The kernel removes nothing of the other thread's:
-// epoll knows a socket by its number and its open file.
+// Suppresses ThreadSanitizer's reports about curl 7.88, which closes a socket
+// before it removes the socket from epoll. By then, another thread's new
+// descriptor may have the same number. The kernel does not remove the other
+// thread's descriptor: epoll knows a socket by its number and its open file.
 extern "C" const char* TsanSuppressions() __asm__(
     "__tsan_default_suppressions");
 

@@ -20,8 +20,8 @@ namespace {
 
 using compressed::Compression;
 
-// Compresses each object that is put. If `is_wide`, zstd compresses it with a
-// window that is too long to be read from the beginning of the file.
+// Compresses each object that is put. If `is_wide`, zstd gets a window so long
+// that the file cannot be read from its beginning.
 class DecompressedHarness final : public ByteSourceHarness {
  public:
   explicit DecompressedHarness(Compression compression, bool is_wide = false)

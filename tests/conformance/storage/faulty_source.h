@@ -13,14 +13,15 @@
 namespace forebay::storage {
 
 // A source whose faults and delays a test scripts. Without a script it forwards
-// all reads to `inner`, which must outlive it. Thread-safe. Its destructor
-// fails the reads that it holds back with CANCELLED.
+// all reads to `inner`, which must outlive it. Thread-safe. The destructor ends
+// the reads that the source holds back with CANCELLED.
 class FaultySource final : public ByteSource {
  public:
   explicit FaultySource(ByteSource* inner) : inner_(inner) {}
   ~FaultySource() override;
 
-  // Lets the next `times` reads of `object` fail; "" means any object.
+  // Makes the next `times` reads of `object` fail with `status`; "" means any
+  // object.
   void Fail(const std::string& object, absl::Status status,
             std::size_t times = 1);
 

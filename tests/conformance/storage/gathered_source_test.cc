@@ -16,7 +16,7 @@
 namespace forebay::storage {
 namespace {
 
-// Turns each read into a read of what follows the file.
+// Moves each read to the range behind the file's own bytes.
 class ShiftedSource final : public ByteSource {
  public:
   explicit ShiftedSource(ByteSource* below) : below_(below) {}

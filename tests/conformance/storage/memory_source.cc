@@ -14,7 +14,7 @@ class MemoryRoot final : public Root {
   std::shared_ptr<const std::string> identity() const override {
     return identity_;
   }
-  // A lasting identity in this source lasts only as long as the test.
+  // In this source, a lasting identity holds only while the test runs.
   std::shared_ptr<const std::string> lasting_identity() const override {
     return identity_;
   }
@@ -23,7 +23,7 @@ class MemoryRoot final : public Root {
   const std::string uri_ = "memory:";
   const std::shared_ptr<const std::string> identity_ =
       std::make_shared<const std::string>(absl::StrCat("memory ", ++roots));
-  static inline std::atomic<int> roots = 0;  // so that no two roots are alike
+  static inline std::atomic<int> roots = 0;  // gives each root its own number
 };
 
 }  // namespace

@@ -11,17 +11,16 @@
 
 namespace forebay::storage {
 
-// Objects in memory, for tests: the simplest ByteSource that keeps the
-// contract, and its root. Thread-safe. Every read is done before Read()
-// returns.
+// Objects in memory and their root, for tests: the simplest ByteSource that
+// fulfils the contract. Thread-safe. Every read is done before Read() returns.
 class MemorySource final : public ByteSource {
  public:
   MemorySource();
 
   // Creates or replaces an object.
   ObjectVersion Put(const std::string& object, std::string content);
-  // Replaces an object's content by one of the same length, with the same
-  // modification time. Only the revision tells the two apart.
+  // Replaces an object's content by content of the same length, with the same
+  // modification time. Only the revisions of the two differ.
   void Rewrite(const std::string& object, std::string content,
                const Revision& revision);
   void Remove(const std::string& object);
@@ -31,7 +30,7 @@ class MemorySource final : public ByteSource {
 
  private:
   struct Object {
-    ObjectVersion version;  // its revision included
+    ObjectVersion version;  // with its revision
     std::shared_ptr<const std::string> content;
   };
 

@@ -10,8 +10,8 @@
 
 namespace forebay::storage {
 
-// Reads what `request` asks of `source`, and returns it as text. Writes the
-// revision of these bytes to `seen` unless `seen` is null. Blocks until the
+// Reads the range of `request` from `source`, and returns it as text. Unless
+// `seen` is null, writes the revision of these bytes to it. Blocks until the
 // read is done.
 inline absl::StatusOr<std::string> ReadText(ByteSource& source,
                                             ReadRequest request,

@@ -1,5 +1,5 @@
-// The conformance suite on the sources that read from other hosts, each behind
-// the DomainSource that gives every host a source of its own.
+// The conformance suite on the sources that read from other hosts. Each one is
+// behind the DomainSource, which has a separate source for each host.
 
 #include <functional>
 #include <memory>

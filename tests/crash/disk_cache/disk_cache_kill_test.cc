@@ -1,5 +1,5 @@
-// Kills a process that writes a tier at random moments, again and again. The
-// tier that is opened next gives right bytes or none, and its files stay within
+// Kills a process that writes a tier at random times, again and again. The tier
+// that is opened next returns right bytes or none, and its files stay within
 // the capacity.
 
 #include <fcntl.h>
@@ -134,8 +134,7 @@ TEST_CASE(
   for (int round = 0; round < kRounds; ++round) {
     RunAndKill(path, random(), 1 + random() % 1500);
     REQUIRE(SegmentBytesIn(path) <= kKilledCapacity);
-    // Every other time, the next writer finds the files that the killed one
-    // left.
+    // In every other round, the next writer finds the files of the killed one.
     if (round % 2 == 0) continue;
     hits += ReadAll(path);
     REQUIRE(SegmentBytesIn(path) <= kKilledCapacity);

@@ -11,20 +11,21 @@
 
 namespace forebay::cache::disk {
 
-// Sizes of the tier that is killed, and of the one that is opened after it.
+// Sizes of the killed writer's tier, and of the tier that is opened on its
+// files.
 inline constexpr std::uint64_t kKilledCapacity = std::uint64_t{8} << 20;
 inline constexpr std::uint64_t kKilledSegment = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t kGeneratedObjects = 400;
-inline constexpr std::int64_t kGeneratedStamps = 2;  // versions of each
+inline constexpr std::int64_t kGeneratedStamps = 2;  // versions of each object
 
-// Returns a request for one of the objects in one of its versions, which is
-// wanted again at once. All processes make the same requests.
+// Returns a request for version `stamp` of an object. The request says that the
+// object is wanted again at once. All processes make the same requests.
 storage::ReadRequest GeneratedRequest(std::uint64_t object, std::int64_t stamp);
 
-// Returns the right byte content of the request.
+// Returns the bytes that version `stamp` of an object has.
 std::string GeneratedContent(std::uint64_t object, std::int64_t stamp);
 
-// Gives GeneratedContent. Thread-safe; reads are done before Read returns.
+// Answers reads with GeneratedContent, before Read returns. Thread-safe.
 class GeneratedSource final : public storage::ByteSource {
  public:
   void Read(absl::Span<storage::ReadRequest> requests) override;

@@ -1,5 +1,5 @@
-// Reads random objects through a tier, forever. Writes a byte to its standard
-// output for each read. Its parent process kills it.
+// Reads random objects through a tier, forever. Writes a byte to standard
+// output for each read. Runs until its parent process kills it.
 //
 // Usage: writer DIRECTORY SEED
 

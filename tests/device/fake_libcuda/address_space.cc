@@ -10,7 +10,7 @@
 namespace forebay::fake_libcuda {
 namespace {
 
-// Returns the element of a map by address that may contain `address`.
+// Returns the element of a map, keyed by address, that may contain `address`.
 template <typename Map>
 auto Before(Map& map, typename Map::key_type address) {
   const auto after = map.upper_bound(address);
@@ -95,7 +95,8 @@ CUresult AddressSpace::Map(CUdeviceptr address, std::size_t bytes,
 }
 
 CUresult AddressSpace::Unmap(CUdeviceptr address, std::size_t bytes) {
-  std::vector<std::shared_ptr<Window>> unmapped;  // outlive the lock
+  // Destroyed after the lock is released.
+  std::vector<std::shared_ptr<Window>> unmapped;
   const std::lock_guard lock(mutex_);
   const auto first = mappings_.find(address);
   auto last = first;

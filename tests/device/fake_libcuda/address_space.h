@@ -14,9 +14,9 @@
 
 namespace forebay::fake_libcuda {
 
-// The mapping through which the fake GPU accesses a piece of memory: a second
-// one, at an address that the program never learns. The memory stays mapped as
-// long as the object lives.
+// The mapping through which the fake GPU accesses a piece of memory. It is a
+// second mapping, at an address that the program never learns. The memory stays
+// mapped as long as the object lives.
 class Window {
  public:
   // Maps the memory; null if that fails.
@@ -33,14 +33,14 @@ class Window {
   char* const data_;
 };
 
-// Memory that an operation has found, which stays mapped meanwhile.
+// Memory that an operation has found; `window` keeps it mapped.
 struct Found {
   std::shared_ptr<Window> window;
   char* data = nullptr;  // null if the address is illegal
 };
 
-// The addresses of a process that belong to GPUs, which no CPU may touch, and
-// the addresses of host memory that is registered with GPUs.
+// The GPU addresses of a process, which no CPU may touch, and the addresses of
+// host memory that is registered with GPUs.
 //
 // Thread-safe. Never blocks for long. Errors are those of the driver's
 // functions of the same names.
@@ -53,15 +53,15 @@ class AddressSpace {
   CUresult Map(CUdeviceptr address, std::size_t bytes,
                std::shared_ptr<GpuMemory> memory);
   CUresult Unmap(CUdeviceptr address, std::size_t bytes);
-  // Lets the GPU use the memory that is mapped there.
+  // Lets a GPU use the memory that is mapped at `address`.
   CUresult SetAccess(CUdeviceptr address, std::size_t bytes,
                      const std::string& uuid, CUmemAccess_flags access);
 
-  // Returns the memory that the GPU sees at an address.
+  // Returns the memory that the GPU sees at `address`.
   Found Find(CUdeviceptr address, std::size_t bytes, const std::string& uuid,
              bool writes) const;
-  // Returns the UUID of the GPU whose memory is mapped there; empty if there is
-  // none.
+  // Returns the UUID of the GPU whose memory is mapped at an address; empty if
+  // no memory is.
   std::string GpuAt(CUdeviceptr address) const;
 
   CUresult RegisterHost(void* address, std::size_t bytes);
@@ -77,7 +77,7 @@ class AddressSpace {
   };
   struct Reservation {
     std::size_t bytes = 0;
-    void* base = nullptr;  // of the whole mapping, which is larger
+    void* base = nullptr;  // the begin of the whole mapping, which is larger
     std::size_t base_bytes = 0;
   };
 

@@ -81,8 +81,8 @@ CUresult CUDAAPI cuCtxSetLimit(CUlimit limit, std::size_t) {
   });
 }
 
-// Waits for a context. If a stream of the context is captured, the call fails
-// instead, and spoils that capture.
+// Waits for the context's streams. If one of these streams is captured, the
+// call fails instead, and spoils that capture.
 CUresult CUDAAPI cuCtxSynchronize() {
   return CallInContext(
       "cuCtxSynchronize", [](Driver& driver, const auto& context) {

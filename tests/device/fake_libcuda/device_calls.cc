@@ -16,7 +16,7 @@ using forebay::fake_libcuda::GpuScript;
 
 namespace {
 
-// Calls `describe(gpu)` of a GPU.
+// Calls `describe(gpu)` for a GPU.
 template <typename Describe>
 CUresult OfGpu(const char* call, CUdevice device, Describe describe) {
   return Call(call, [&](Driver& driver) {

@@ -77,7 +77,7 @@ void Driver::Log(const char* what, const std::string& uuid,
                            " " + std::to_string(bytes) + "\n";
   const proto::Fd file(open(script_.log.c_str(),
                             O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
-  // A single write, so that lines of several processes do not mix.
+  // Writes the line at once, so that lines of several processes do not mix.
   static_cast<void>(write(file.get(), line.data(), line.size()) == 0);
 }
 

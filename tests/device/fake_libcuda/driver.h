@@ -24,7 +24,8 @@
 
 namespace forebay::fake_libcuda {
 
-// A GPU's context in this process. `cost` is the GPU's memory that it takes.
+// A GPU's context in this process. `cost` is the GPU memory that the context
+// takes.
 struct Context {
   CUdevice device = 0;
   const GpuScript* gpu = nullptr;
@@ -36,7 +37,7 @@ struct Context {
 struct StreamObject {
   std::shared_ptr<Context> context;
   std::shared_ptr<Stream> queue;
-  // Whether the stream is captured, so that nothing runs, and whether calls of
+  // Whether the stream is captured: then it runs nothing. And whether calls of
   // other threads spoil the capture.
   std::atomic<bool> captures{false};
   std::atomic<bool> captures_globally{false};
@@ -46,8 +47,8 @@ struct StreamObject {
 struct EventObject {
   std::shared_ptr<Context> context;
   std::mutex mutex;
-  // The stream and the operation of the last record; a null stream: there is
-  // none. Guarded by mutex.
+  // The stream and the operation that were recorded last. The stream is null if
+  // nothing was recorded. Guarded by mutex.
   std::shared_ptr<Stream> queue;
   std::uint64_t operation = 0;
 };
@@ -61,13 +62,13 @@ struct FunctionObject {
   const Kernel* kernel = nullptr;
 };
 
-// An allocation by cuMemAlloc.
+// Memory that cuMemAlloc has allocated.
 struct PlainMemory {
   std::shared_ptr<Context> context;
   std::size_t bytes = 0;
 };
 
-// The driver in this process.
+// The fake driver in this process.
 //
 // Thread-safe. Lives until the process has ended, because threads of streams go
 // on when main has returned. Errors are the driver's.
@@ -79,17 +80,19 @@ class Driver {
   StickyError& error() { return error_; }
   AddressSpace& space() { return space_; }
 
-  // Begins every function of the driver. Fails as the script says, and in a
-  // forked child, in a host function and after a sticky error.
+  // Begins every function of the driver. Fails as the script says. Also fails
+  // in a forked child, in a host function and after a sticky error.
   CUresult Enter(const char* call);
   CUresult Init();
   // Counts a call, and returns the fault that the script has for it.
   std::optional<FaultScript> TakeFault(std::string_view call);
-  // Applies the fault of an operation: stalls, or returns its error.
+  // Applies the fault that the script has for an operation: stalls, or returns
+  // the error.
   CUresult Suffer(std::string_view operation);
   // Returns a GPU; null if there is no such GPU.
   const GpuScript* FindGpu(CUdevice device) const;
-  // Adds a line to the log: this process, and what it did to which GPU.
+  // Adds a line to the log: this process's id, `what` it did, the GPU and the
+  // bytes.
   void Log(const char* what, const std::string& uuid, std::uint64_t bytes);
   std::shared_ptr<Stream> StartStream();
 
@@ -99,12 +102,13 @@ class Driver {
   // Returns the calling thread's context; null if it has none, or a destroyed
   // one.
   std::shared_ptr<Context> Current() const;
-  // Finds a stream that the current context may use; a null handle stands for
-  // its default stream.
+  // Finds a stream that the current context may use. A null handle means the
+  // context's default stream.
   CUresult FindStream(CUstream handle, std::shared_ptr<StreamObject>* out);
 
-  // Checks a call that a global capture of a stream does not survive. The call
-  // spoils the capture, and fails, unless the thread's mode is relaxed.
+  // Checks a call that does not go together with a global capture of a stream.
+  // During such a capture the call spoils the capture and fails, unless the
+  // thread's mode is relaxed.
   CUresult CheckCapture();
   // Waits for all streams of a context.
   CUresult AwaitContext(const std::shared_ptr<Context>& context);
@@ -137,7 +141,8 @@ class Driver {
   std::uint64_t streams_started_ = 0;
 };
 
-// Returns the contexts of the calling thread; the last is current.
+// Returns the contexts of the calling thread. The last one is the current
+// context.
 std::vector<CUcontext>& ThreadContexts();
 // Returns the capture mode of the calling thread.
 CUstreamCaptureMode& ThreadCaptureMode();
@@ -160,7 +165,8 @@ CUresult CallInContext(const char* call, Body body) {
   });
 }
 
-// Runs `body(driver)` as a `call` that captures do not survive.
+// Runs `body(driver)` as the driver's function `call`, which fails during
+// global captures.
 template <typename Body>
 CUresult CallBesideNoCapture(const char* call, Body body) {
   return Call(call, [&](Driver& driver) {

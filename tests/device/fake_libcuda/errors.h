@@ -7,7 +7,7 @@
 
 namespace forebay::fake_libcuda {
 
-// The driver's name and sentence for an error. The functions below are
+// The driver's name and description of an error. The functions below are
 // thread-safe and never block.
 struct ErrorWords {
   CUresult code;
@@ -15,10 +15,10 @@ struct ErrorWords {
   const char* text;
 };
 
-// Returns the words for a code; null if the driver does not know the code.
+// Returns the entry of a code; null if the driver does not know the code.
 const ErrorWords* FindError(CUresult code);
 
-// Returns the words for a name; null if no error has this name.
+// Returns the entry of a name; null if no error has this name.
 const ErrorWords* FindError(std::string_view name);
 
 }  // namespace forebay::fake_libcuda

@@ -14,8 +14,8 @@
 
 namespace forebay::fake_libcuda {
 
-// The description of a piece of a GPU's memory, which is in the name of its
-// memfd.
+// Describes a piece of a GPU's memory. The name of the piece's memfd contains
+// it.
 struct Label {
   std::string uuid;  // the GPU's
   std::string kind;  // "memory", or "context"
@@ -25,15 +25,15 @@ struct Label {
 // Reads the label of a descriptor; nullopt if it is not a GPU's memory.
 std::optional<Label> ReadLabel(int fd);
 
-// A piece of a GPU's memory: a memfd, so that it lives until the last process
-// has closed and unmapped it, however that process ends.
+// A piece of a GPU's memory. It is a memfd, and so it lives until the last
+// process has closed and unmapped it, however that process ends.
 class GpuMemory {
  public:
   // Makes a piece of memory. Memory of an allocation is filled with 0xA5, so
-  // that reading bytes that nobody has written shows.
+  // that tests notice reads of bytes that nobody has written.
   static std::shared_ptr<GpuMemory> Make(Label label);
-  // Takes what another process has exported; null if `fd` is
-  // not a GPU's memory.
+  // Imports what another process has exported. Returns null if `fd` is not a
+  // GPU's memory.
   static std::shared_ptr<GpuMemory> Import(proto::Fd fd);
 
   const Label& label() const { return label_; }
@@ -46,15 +46,17 @@ class GpuMemory {
   const Label label_;
 };
 
-// A piece of memory that is alive on the host, and a process that has it.
+// A live piece of memory on the host, and a process that has a descriptor of
+// it.
 struct LivePiece {
   std::uint64_t inode = 0;
   pid_t process = 0;
   Label label;
 };
 
-// Returns all pieces of all processes whose descriptors this process may read.
-// Descriptors on their way in a socket are not seen. Blocks for /proc.
+// Returns the pieces of all processes whose descriptors this process may read.
+// Descriptors in transit through a socket are not seen. Blocks while it reads
+// /proc.
 std::vector<LivePiece> LivePieces();
 
 // Returns the number of bytes of a GPU's memory that are in use on the whole

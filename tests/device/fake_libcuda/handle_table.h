@@ -12,14 +12,14 @@
 
 namespace forebay::fake_libcuda {
 
-// Returns a number that is not an address of a CPU, another one at each call.
+// Returns a new number at each call, which is not an address of a CPU.
 inline std::uint64_t NextHandle() {
   static std::atomic<std::uint64_t> last{0x7AB0'0000'0000'0000};
   return last += 16;
 }
 
-// Objects that the program knows by a handle. A handle is a number that is not
-// an address, and that no other object of any kind ever has. Thread-safe; never
+// Objects that the program knows by handles. A handle is a number that is not
+// an address. Each object of any kind has another one. Thread-safe; never
 // blocks.
 template <typename Handle, typename Object>
 class HandleTable {
@@ -38,7 +38,7 @@ class HandleTable {
     objects_[handle] = std::move(object);
   }
 
-  // Returns an object; null if there is no such object, or no longer.
+  // Returns an object; null if there is no such object, or if it was removed.
   std::shared_ptr<Object> Find(Handle handle) const {
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(handle);

@@ -13,7 +13,7 @@
 
 namespace forebay::fake_libcuda {
 
-// A kernel of Forebay's, compiled for the CPU from the same header as for the
+// A kernel of Forebay, compiled for the CPU from the same header as for the
 // GPU. Its argument is one struct.
 struct Kernel {
   const char* name;

@@ -1,4 +1,4 @@
-// The driver's functions on memory, the GPU's and the host's.
+// The driver's functions on GPU memory and host memory.
 #include <cuda.h>
 #include <fcntl.h>
 
@@ -19,7 +19,7 @@ bool IsPlaced(const CUmemAllocationProp* properties) {
          properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
 }
 
-// Makes memory of a GPU, if it has so many bytes left.
+// Makes memory of a GPU if the GPU has `bytes` bytes left.
 CUresult MakeMemory(const GpuScript& gpu, std::size_t bytes,
                     std::shared_ptr<GpuMemory>* out) {
   if (BytesAlive(gpu.uuid) + bytes > gpu.memory)
@@ -48,8 +48,8 @@ CUresult MakePlain(Driver& driver, const std::shared_ptr<Context>& context,
   return CUDA_SUCCESS;
 }
 
-// Frees memory once all queued operations are done, because any of them may
-// use it.
+// Frees memory once all queued operations are done, because any of them may use
+// the memory.
 CUresult FreePlain(Driver& driver, const std::shared_ptr<Context>& context,
                    CUdeviceptr address) {
   const std::shared_ptr<PlainMemory> memory = driver.plain.Remove(address);

@@ -28,8 +28,7 @@ int ComputeMode(const std::string& name) {
   throw std::invalid_argument("compute_mode " + name);
 }
 
-// Returns a GPU. GPUs differ only in their identity, unless the script says
-// more.
+// Returns a GPU. By default, GPUs differ only in their identity.
 GpuScript Gpu(int ordinal, const Json& from) {
   GpuScript gpu;
   char text[64];
@@ -50,7 +49,8 @@ GpuScript Gpu(int ordinal, const Json& from) {
   return gpu;
 }
 
-// Reads an error, by its name or by its number: some numbers have no name.
+// Reads an error, which is a name or a number, because some numbers have no
+// name.
 CUresult Error(const Json& from) {
   if (from.is_number()) return static_cast<CUresult>(from.get<int>());
   const auto name = from.get<std::string>();

@@ -20,25 +20,28 @@ struct GpuScript {
   std::string pci_address;
 };
 
-// A failure of a driver function, or of an operation of a stream: "copy", "copy
-// back", "copy within", "kernel", "host function".
+// A failure of a driver function, or of an operation of a stream. The
+// operations are "copy", "copy back", "copy within", "kernel" and "host
+// function".
 struct FaultScript {
   std::string call;
-  std::uint64_t first = 1;  // the call that fails first, from 1
-  std::uint64_t times = 1;  // 0: all from then on
+  std::uint64_t first = 1;  // number of the first call that fails, from 1
+  std::uint64_t times = 1;  // number of failing calls; 0: all later ones
   CUresult error = CUDA_ERROR_UNKNOWN;
-  bool sticky = false;  // every later call of the process fails so, too
-  bool stall = false;   // instead of failing, it never ends
-  // Unless empty, the fault waits for this file, and so do the counts above.
+  // Every later call of the process fails with this error, too.
+  bool sticky = false;
+  bool stall = false;  // the call does not fail, but never ends
+  // Unless empty, the fault and the counts above begin only when this file
+  // exists.
   std::string once;
 };
 
 // The settings of the fake driver. $FOREBAY_FAKE_CUDA is the path of a JSON
-// file with these names; CUDA_VISIBLE_DEVICES chooses among the GPUs, as for
-// the driver.
+// file with these names. CUDA_VISIBLE_DEVICES selects GPUs, as for the real
+// driver.
 struct Script {
   int driver_version = 13000;
-  std::vector<GpuScript> gpus;  // those that are visible; one by default
+  std::vector<GpuScript> gpus;  // the visible GPUs; one by default
   std::uint64_t granularity = std::uint64_t{2} << 20;
   std::uint64_t context_bytes = std::uint64_t{64} << 20;
   bool mps = false;  // several processes may use a GPU in exclusive mode

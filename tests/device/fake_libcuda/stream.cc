@@ -13,7 +13,8 @@ namespace {
 
 thread_local bool runs_a_stream = false;
 
-// The interval at which a waiter looks whether another stream has failed.
+// The interval at which a waiting thread checks whether another stream has
+// failed.
 constexpr std::chrono::milliseconds kLook(5);
 
 }  // namespace
@@ -22,7 +23,8 @@ std::shared_ptr<Stream> Stream::Start(std::uint64_t seed,
                                       std::uint32_t delay_micros,
                                       StickyError& error) {
   std::shared_ptr<Stream> stream(new Stream(seed, delay_micros, error));
-  // The stream's thread blocks all signals: they are for the program's threads.
+  // The stream's thread blocks all signals, which are for the program's
+  // threads.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -96,7 +98,7 @@ void Stream::Run() {
       const CUresult result = operation();
       if (result != CUDA_SUCCESS) error_.Set(result);
     }
-    operation = nullptr;  // before anybody hears that it is done
+    operation = nullptr;  // destroyed before anybody learns that it is done
     const std::lock_guard lock(mutex_);
     ++done_;
     changed_.notify_all();

@@ -13,7 +13,7 @@
 
 namespace forebay::fake_libcuda {
 
-// The error that ended the process's use of its GPUs; the first one stays.
+// The error after which the process cannot use its GPUs. The first error stays.
 // Thread-safe; never blocks.
 class StickyError {
  public:
@@ -31,15 +31,14 @@ class StickyError {
   CUresult error_ = CUDA_SUCCESS;  // guarded by mutex_
 };
 
-// A queue of operations. A thread of the stream's does each operation after a
-// random pause. After a sticky error, queued operations are dropped, and nobody
-// is told.
+// A queue of operations. The stream's thread runs each operation after a random
+// pause. After a sticky error, queued operations are dropped without notice.
 //
-// Thread-safe. The thread keeps the stream alive until the program has
-// destroyed it and its queue is empty. Wait blocks; all other functions do not.
+// Thread-safe. The thread keeps the Stream alive until Destroy was called and
+// the queue is empty. Wait blocks; the other functions, except Stall, do not.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
-  // An operation of a stream; its error is sticky.
+  // An operation of a stream. If it returns an error, the error is sticky.
   using Operation = std::function<CUresult()>;
 
   static std::shared_ptr<Stream> Start(std::uint64_t seed,
@@ -50,13 +49,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::uint64_t Enqueue(Operation operation);
   // The number of the operation that was queued last.
   std::uint64_t queued() const;
-  // Returns CUDA_SUCCESS if that operation, and so all before it, is done.
+  // Returns CUDA_SUCCESS if `operation`, and thus every earlier one, is done.
   CUresult Query(std::uint64_t operation) const;
   CUresult Wait(std::uint64_t operation) const;
   // Ends the stream's thread once the queue is empty.
   void Destroy();
 
-  // Whether the calling thread is a stream's: a host function runs.
+  // Whether the calling thread is a stream's thread, which runs a host
+  // function.
   static bool RunsThis();
   // Blocks the calling thread for ever, as an operation that never ends does.
   [[noreturn]] static void Stall();
@@ -67,7 +67,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   StickyError& error_;
   const std::uint32_t delay_micros_;
-  std::minstd_rand random_;  // of the thread
+  std::minstd_rand random_;  // used by the stream's thread
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   // The members below are guarded by mutex_.

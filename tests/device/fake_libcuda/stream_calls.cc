@@ -14,12 +14,12 @@
 namespace forebay::fake_libcuda {
 namespace {
 
-// The byte that a copy's target holds until the copy is done, so that a reader
-// without an order sees it.
+// The byte that a copy's target holds until the copy is done. Readers that do
+// not wait for the copy see it.
 constexpr unsigned char kUnordered = 0x5A;
 
-// Queues an operation on a stream of the current context. A stream that is
-// captured would keep it for a graph.
+// Queues an operation on a stream of the current context. Drops the operation
+// of a captured stream, because a real driver would keep it for a graph.
 CUresult Queue(const char* call, CUstream stream, Stream::Operation operation) {
   return Call(call, [&](Driver& driver) {
     std::shared_ptr<StreamObject> object;
@@ -30,8 +30,8 @@ CUresult Queue(const char* call, CUstream stream, Stream::Operation operation) {
   });
 }
 
-// Returns the bytes of a copy from pageable memory, which the driver reads
-// before the call returns; null if the memory is registered.
+// Returns a copy of the bytes of pageable memory, because the driver reads such
+// memory before its call returns. Returns null if the memory is registered.
 std::shared_ptr<std::vector<char>> Staged(const void* source,
                                           std::size_t bytes) {
   if (Driver::Get().space().IsRegistered(source, bytes)) return nullptr;
@@ -96,7 +96,7 @@ CUresult MakeStream(const char* call, CUstream* out) {
   });
 }
 
-// Calls `act(driver, event)` of an event that is alive.
+// Calls `act(driver, event)` for an event that has not been destroyed.
 template <typename Act>
 CUresult OfEvent(const char* call, CUevent handle, Act act) {
   return Call(call, [&](Driver& driver) {
@@ -107,7 +107,8 @@ CUresult OfEvent(const char* call, CUevent handle, Act act) {
   });
 }
 
-// Returns the last record; its stream is null if there is none.
+// Returns the stream and the operation that were recorded last. The stream is
+// null if nothing was recorded.
 std::pair<std::shared_ptr<Stream>, std::uint64_t> Recorded(EventObject& event) {
   const std::lock_guard lock(event.mutex);
   return {event.queue, event.operation};

@@ -1,4 +1,4 @@
-"""The packed wheel, daemons of it, and trainers."""
+"""The packed wheel, daemons that run from it, and trainers."""
 
 import contextlib
 import json
@@ -33,7 +33,7 @@ class Host:
 
     @contextlib.contextmanager
     def daemon(self, config=""):
-        """A running daemon; its runtime directory."""
+        """Runs a daemon, and yields its runtime directory."""
         run = pathlib.Path(tempfile.mkdtemp(dir=self._folder))
         (run / "forebayd.toml").write_text(config)
         with open(run / "log", "wb") as log:
@@ -59,7 +59,8 @@ class Host:
                     FOREBAY_RUNTIME_DIR=str(run), PYTHONDONTWRITEBYTECODE="1")
 
     def start(self, run, name, **arguments):
-        """Starts a function of trainers.py; a subprocess.Popen."""
+        """Starts a function of trainers.py in a process. Returns the
+        subprocess.Popen."""
         return subprocess.Popen(
             [sys.executable, HERE / "trainers.py", name,
              json.dumps({"uri": str(self.photos), **arguments})],
@@ -67,11 +68,11 @@ class Host:
             stdout=subprocess.PIPE)
 
     def call(self, run, name, **arguments):
-        """Runs a function of trainers.py; its result."""
+        """Runs a function of trainers.py in a process, and returns its result."""
         return result_of(self.start(run, name, **arguments))
 
     def status(self, run):
-        """The daemon's state, as forebayctl tells it."""
+        """Returns the daemon's state, as forebayctl reports it."""
         said = subprocess.run(
             [self._site / "forebay/programs/forebayctl", "--runtime-dir", run,
              "--json", "status"], check=True, stdout=subprocess.PIPE)
@@ -86,7 +87,7 @@ def result_of(trainer):
 
 
 def used_mebibytes():
-    """The memory of the first GPU that is in use, as nvidia-smi tells it."""
+    """Returns the used memory of the first GPU, as nvidia-smi reports it."""
     said = subprocess.run(
         ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"],
         check=True, stdout=subprocess.PIPE)

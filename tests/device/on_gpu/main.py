@@ -19,7 +19,7 @@ ROWS = []
 
 
 def row(name, figure, bar=None, at_least=True):
-    """Adds a row: a figure, and the bar that it is held against, if any."""
+    """Adds a row: a figure, and the bar that it must reach, if any."""
     if bar is None:
         verdict = ""
     elif at_least:
@@ -32,8 +32,8 @@ def row(name, figure, bar=None, at_least=True):
 
 
 def run_test(host, env, *command):
-    """Runs a test of its own process: a forked child can use no CUDA that its
-    parent has begun to use. Returns whether it passed: one that is skipped has not."""
+    """Runs a test in a process of its own, because a forked child cannot use CUDA if
+    its parent does. Returns whether the test passed. A skipped test has not passed."""
     done = subprocess.run([*command], cwd=host.pack, env=env,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     output = done.stdout.decode(errors="replace")
@@ -44,14 +44,14 @@ def run_test(host, env, *command):
 
 
 def driver_tests(host):
-    """The conformance suite and the kernels, on the driver."""
+    """Runs the conformance suite and the tests of kernels on the real driver."""
     env = dict(os.environ)
     env.setdefault("FOREBAY_DRIVER_LIBRARY", "libcuda.so.1")
     program = str(host.pack.resolve() / "driver_tests")
     listed = subprocess.run([program, "--list-test-names-only"],
                             stdout=subprocess.PIPE)
     tests = listed.stdout.decode().splitlines()
-    # Its exit status is the number of tests.
+    # The program's exit status is the number of tests.
     if listed.returncode != min(len(tests), 255) or not tests:
         sys.exit(f"{program} does not list its tests: status {listed.returncode}")
     passed = [test for test in tests if run_test(host, env, program, test)]
@@ -69,7 +69,7 @@ def driver_tests(host):
 
 
 def facts(host):
-    """Properties of the driver and of the GPU."""
+    """Adds rows about the driver and the GPU."""
     cuda = ctypes.CDLL("libcuda.so.1")
     cuda.cuInit(0)
     value = ctypes.c_int(-1)
@@ -174,7 +174,7 @@ def main():
     for name in args.part or PARTS:
         try:
             PARTS[name](host)
-        except Exception as error:  # the other parts are worth their time
+        except Exception as error:  # the other parts should still run
             row(f"{name}: {type(error).__name__}: {error}", "failed")
     width = max(len(name) for name, *_ in ROWS)
     print()

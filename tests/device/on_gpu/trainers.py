@@ -1,5 +1,5 @@
-"""The trainers' work: each function is a process of its own, called by its name
-with JSON, and prints its result as JSON."""
+"""The trainers' work. Each function runs in a process of its own, which gets the
+function's name and arguments as JSON, and prints the result as JSON."""
 
 import ctypes
 import hashlib
@@ -10,7 +10,7 @@ import warnings
 
 import torch
 
-# Batches by way of the host are not to be measured.
+# Batches that are copied through the host's memory must not be measured.
 warnings.filterwarnings("error", message="device=")
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -43,7 +43,7 @@ def digest(uri, device, dtype, layout, framework="torch"):
 
 
 def images_per_second(uri, epochs, **arguments):
-    """Reads epochs into tensors on the GPU."""
+    """Reads epochs into tensors on the GPU, and returns the images per second."""
     loader = open_loader(uri, "cuda:0", **arguments)
     for _ in loader:
         pass
@@ -57,7 +57,7 @@ def images_per_second(uri, epochs, **arguments):
 
 
 def torch_images_per_second(uri, epochs, workers):
-    """The same by torch's DataLoader and torchvision, pinned, non_blocking."""
+    """Does the same by torch's DataLoader and torchvision, pinned, non_blocking."""
     import torchvision
     ops = torchvision.transforms.v2
     data = torchvision.datasets.ImageFolder(uri, ops.Compose([
@@ -80,7 +80,7 @@ def torch_images_per_second(uri, epochs, workers):
 
 
 def decode_jpeg_images_per_second(uri, rounds):
-    """The same by torchvision's decoder on the GPU, and transforms there."""
+    """Does the same by torchvision's decoder and transforms on the GPU."""
     import pathlib
     import torchvision
     ops = torchvision.transforms.v2
@@ -104,7 +104,8 @@ def decode_jpeg_images_per_second(uri, rounds):
 
 
 def step_ratio(uri, steps):
-    """The time of a ResNet-50 step fed by us / on a batch that is there."""
+    """Returns the time of a ResNet-50 step with Forebay's batches / with one fixed
+    batch."""
     import torchvision
     model = torchvision.models.resnet50().to(
         "cuda", memory_format=torch.channels_last)
@@ -134,7 +135,7 @@ def step_ratio(uri, steps):
         torch.cuda.synchronize()
         return time.perf_counter() - begin
 
-    seconds(lambda: kept)  # warm
+    seconds(lambda: kept)  # warms up
     rounds = [(seconds(lambda: next(batches)), seconds(lambda: kept))
               for _ in range(5)]
     ratios = sorted(ours / resident for ours, resident in rounds)
@@ -142,14 +143,14 @@ def step_ratio(uri, steps):
 
 
 def next_micros(uri):
-    """This process's CPU time for next() of a batch that is ready."""
+    """Returns this process's CPU time for next() when a batch is ready."""
     loader = open_loader(uri, "cuda:0", batch_size=64)
     taken = []
     for _ in range(20):
         for batch in loader:
             del batch
             torch.cuda.synchronize()
-            time.sleep(0.02)  # for the next one to be ready
+            time.sleep(0.02)  # waits until the next batch is ready
             break
         batches = iter(loader)
         while True:
@@ -164,7 +165,7 @@ def next_micros(uri):
 
 
 def kernel_share(uri):
-    """The tail kernel's bytes a second / those of a copy on the GPU."""
+    """Returns the tail kernel's bytes per second / those of a copy on the GPU."""
     from forebay import _batch, _native
     loader = open_loader(uri, "cuda:0", "float16", "NCHW", batch_size=256)
     iter(loader)  # starts an epoch
@@ -188,7 +189,7 @@ def kernel_share(uri):
 
     ours = rate(lambda: _native.check(_native.lib.forebay_batch_put(
         memory.batch, 0, images.data_ptr(), stream)), 200,
-        images.numel() * 3)  # a byte in, two out
+        images.numel() * 3)  # the kernel reads one byte and writes two
     other = torch.empty_like(images)
     peer = rate(lambda: other.copy_(images), 200, images.numel() * 4)
     return ours / peer
@@ -203,7 +204,7 @@ def read_for_ever(uri):
 
 
 def read_epoch(uri, epochs):
-    """Starts to read at a line of input, together with other trainers."""
+    """Waits for a line of input, so that several trainers read at the same time."""
     loader = open_loader(uri, "cuda:0", batch_size=32, sharing="lockstep")
     print("open", flush=True)
     sys.stdin.readline()

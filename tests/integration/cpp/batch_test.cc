@@ -1,4 +1,5 @@
-// Batches and handles live as long as documented, and writes are private.
+// Batches and handles live as long as documented, and writes to a batch are
+// private.
 
 #include <fcntl.h>
 
@@ -38,7 +39,7 @@ TEST_CASE("A C++ program may hold all batches of an epoch", "[cpp][batch]") {
   while (auto batch = loader.Next()) held.push_back(*std::move(batch));
   REQUIRE(held.size() == 15);
 
-  // Some batches are leased, the rest are private copies.
+  // Some batches are leased, and the others are private copies.
   std::uint64_t leased = 0;
   std::uint64_t copies = 0;
   for (const forebay::Batch& batch : held)
@@ -51,7 +52,7 @@ TEST_CASE("A C++ program may hold all batches of an epoch", "[cpp][batch]") {
   CHECK(stats.batches_held == leased);
   CHECK(stats.batches_copied - copied_before == copies);
 
-  // All batches keep their bytes while the loader reads on.
+  // All batches keep their bytes while the loader goes on reading.
   for (const std::uint64_t epoch : {1, 2}) ReadEpoch(loader, epoch);
   for (std::size_t i = 0; i < held.size(); ++i) {
     CAPTURE(i);
@@ -62,7 +63,7 @@ TEST_CASE("A C++ program may hold all batches of an epoch", "[cpp][batch]") {
             0);
   }
 
-  // A batch is leased again once a leased one is dropped.
+  // Once a leased batch is dropped, the next batch is leased again.
   held.clear();
   CHECK(loader.stats().batches_held == 0);
   loader.StartEpoch(3);
@@ -79,7 +80,7 @@ TEST_CASE("A C++ batch outlives its loader and the daemon", "[cpp][batch]") {
       forebay_loader_options options = OptionsFor(daemon, pictures);
       forebay::Loader loader(options, WholePictures());
       loader.StartEpoch(0);
-      // These batches are more than the quota.
+      // There are more of these batches than the loader may hold.
       for (int step = 0; step < 5; ++step) {
         held.push_back(loader.Next().value());
         sums.push_back(SumOf(held.back()));
@@ -88,7 +89,7 @@ TEST_CASE("A C++ batch outlives its loader and the daemon", "[cpp][batch]") {
       for (std::size_t i = 0; i < held.size(); ++i)
         CHECK(SumOf(held[i]) == sums[i]);
     }
-    // Another loader uses the daemon's memory.
+    // Another loader reuses the daemon's memory.
     forebay::Loader other(OptionsFor(daemon, pictures), WholePictures());
     ReadEpoch(other, 1);
     for (std::size_t i = 0; i < held.size(); ++i)
@@ -187,7 +188,7 @@ TEST_CASE("Only a C++ program itself sees what it writes to a batch",
       const auto theirs = reader.Next();
       REQUIRE(mine.has_value());
       REQUIRE(theirs.has_value());
-      // Earlier writes of this program are gone.
+      // Earlier writes of this program are no longer there.
       CHECK(SumOf(*mine) == expected.sums[step]);
       for (std::uint32_t i = 0; i < 3; ++i) {
         const forebay_field field = mine->field(i);
@@ -210,7 +211,7 @@ TEST_CASE("A C++ loader may be moved in mid-epoch", "[cpp][batch]") {
   const std::uint32_t sum = SumOf(*batch);
   forebay::Loader second = std::move(first);
   CHECK(IdsOf(second.Next().value()) == Numbers(4, 8));
-  // A loader in mid-epoch is closed by one that takes its place.
+  // The assignment closes a loader in mid-epoch.
   forebay::Loader third(options, RandomCrops());
   third.StartEpoch(0);
   const auto cropped = third.Next();
@@ -220,7 +221,7 @@ TEST_CASE("A C++ loader may be moved in mid-epoch", "[cpp][batch]") {
   CHECK(ReadRest(third).ids == Numbers(8, kSamples));
   CHECK(SumOf(*batch) == sum);
   CHECK(SumOf(*cropped) == cropped_sum);
-  // A loader that was moved from may be assigned to.
+  // A loader that was moved from may get a new value.
   second = forebay::Loader(options, WholePictures());
   CHECK(ReadEpoch(second, 0).ids == Numbers(0, kSamples));
 }
@@ -349,7 +350,7 @@ TEST_CASE("Loaders that come and go leave a C++ program as it was",
   for (int round = 0; round < 20; ++round) {
     CAPTURE(round);
     forebay::Loader goes(options, RandomCrops());
-    // The destructor comes before an epoch, in it, and with batches held.
+    // The destructor runs before an epoch, in an epoch, and with batches held.
     if (round % 4 == 0) continue;
     goes.StartEpoch(0);
     if (round % 4 == 1) continue;

@@ -20,8 +20,7 @@
 namespace cpp_user {
 namespace {
 
-// Gives an environment variable another value, or none, while this object
-// lives.
+// While this object lives, an environment variable has another value, or none.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {
@@ -91,7 +90,7 @@ TEST_CASE("The library looks for the daemon where the header says",
     char path[12];
     CHECK(forebay_runtime_dir(path, 12) == FOREBAY_OK);
     CHECK(path == std::string("/some/where"));
-    // The NUL does not fit.
+    // The path fits, but not its terminating NUL.
     for (const std::size_t size : {11, 1, 0})
       CHECK(forebay_runtime_dir(path, size) == FOREBAY_INVALID_ARGUMENT);
     CHECK(forebay_ping(nullptr) == FOREBAY_UNAVAILABLE);
@@ -211,7 +210,7 @@ TEST_CASE("An older program's shorter options are complete", "[cpp][c_abi]") {
     options.runtime_dir = daemon.runtime_dir().c_str();
     options.job_key = "an older program";
     options.uri = pictures.path().c_str();
-    // The library does not look behind its end.
+    // The library reads nothing after the struct's end.
     forebay::Loader loader(options, WholePictures());
     CHECK(loader.refusal().empty());
     CHECK(ReadEpoch(loader, 0).ids == Numbers(0, kSamples));
@@ -317,7 +316,7 @@ TEST_CASE("A null pointer is refused by each function that needs one",
     CHECK_FALSE(std::string(forebay_last_error()).empty());
   }
   CHECK(out == nullptr);
-  // The other functions have an answer.
+  // These functions have an answer for null pointers.
   CHECK(forebay_loader_is_attached(nullptr) == 0);
   CHECK(forebay_loader_iteration(nullptr) == 0);
   CHECK(forebay_loader_refusal(nullptr) == std::string());

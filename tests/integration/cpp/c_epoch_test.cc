@@ -1,4 +1,4 @@
-// Epochs by functions that the C interface alone has.
+// Epochs started by functions that only the C interface has.
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 namespace cpp_user {
 namespace {
 
-// Returns the samples that are left of a C loader's epoch.
+// Returns the remaining samples of a C loader's epoch.
 std::vector<std::int64_t> RestInC(forebay_loader* loader) {
   std::vector<std::int64_t> ids;
   forebay_batch* batch = nullptr;
@@ -51,7 +51,7 @@ TEST_CASE("A listed epoch gives the samples of its list", "[cpp][c_epoch]") {
     CHECK_THAT(forebay_last_error(),
                Catch::Contains(pictures.path()) || Catch::Contains("30"));
   }
-  // An epoch of such a loader needs a list.
+  // An epoch of a loader in listed order needs a list.
   CHECK(forebay_loader_start_epoch(loader, 0, 0) == FOREBAY_INVALID_ARGUMENT);
   CHECK_THAT(forebay_last_error(), Catch::Contains("list"));
   forebay_loader_free(loader);
@@ -143,7 +143,7 @@ TEST_CASE("A view of the next batch tells what is in it", "[cpp][c_epoch]") {
     CHECK(view.info.sample_count == batch.size());
     next += batch.size();
     CHECK(view.next_sample == next);
-    // The last batch is smaller.
+    // The last batch is smaller than the others.
     if (step == 0 || step == 3) {
       CHECK(view.layout > layout);
     } else {
@@ -172,7 +172,7 @@ TEST_CASE("A view of the next batch tells what is in it", "[cpp][c_epoch]") {
   CHECK(view.next_sample == before.next_sample);
   CHECK(view.layout == before.layout);
 
-  // A caller that names the last iteration gets no batch of the next one.
+  // A caller that names an earlier iteration gets no batch of the next one.
   REQUIRE(forebay_loader_start_epoch(loader, 1, 0) == FOREBAY_OK);
   CHECK(forebay_loader_next_view(loader, -1, &view) ==
         FOREBAY_FAILED_PRECONDITION);

@@ -28,15 +28,15 @@ namespace {
 constexpr char kProgram[] = "server/daemon/forebayd";
 constexpr int kPatienceMillis = 60'000;
 
-// A socket on which a daemon says that it serves, and the environment variable,
-// NAME=VALUE, that names the socket to the daemon.
+// A socket on which a daemon announces that it serves. The environment variable
+// `variable`, NAME=VALUE, names the socket to the daemon.
 struct Notices {
   int socket = -1;
   std::string variable;
 };
 
-// Opens the socket. The kernel chooses an abstract name, because paths of
-// sockets must be short.
+// Opens the socket. The kernel chooses an abstract name, because a path might
+// be too long for a socket.
 Notices Listen() {
   Notices notices;
   notices.socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -112,7 +112,7 @@ Daemon::~Daemon() {
 void Daemon::Start() {
   const Notices notices = Listen();
   std::string program = std::filesystem::absolute(kProgram);
-  // The path is relative, as paths of sockets must be short.
+  // The path is relative, because paths of sockets must be short.
   std::vector<std::string> words = {program, "--runtime-dir", "run",
                                     "--exit-when-idle", "120"};
   std::vector<std::string> variables = Environment(notices, folder_);
@@ -168,7 +168,7 @@ void Daemon::Kill() {
 
 void Daemon::Pause() {
   REQUIRE(kill(pid_, SIGSTOP) == 0);
-  // The process stops some time after the signal.
+  // The process stops only some time after the signal.
   siginfo_t stopped = {};
   REQUIRE(waitid(P_PID, static_cast<id_t>(pid_), &stopped,
                  WSTOPPED | WNOWAIT) == 0);

@@ -7,21 +7,22 @@
 
 namespace cpp_user {
 
-// Makes a folder below that of the test's run, which only this user may read.
+// Makes a folder, which only this user may read, in the folder of the test's
+// run.
 std::string NewFolder(const std::string& name);
 
-// A forebayd of a test's own, as a child process with a folder of its own. The
-// thread of the tests uses it.
+// A test's forebayd, a child process with a folder of its own. For the thread
+// of the tests.
 class Daemon {
  public:
   // Starts the daemon, and waits until it serves.
   Daemon();
-  // Ends the daemon if it runs. A check fails unless its exit status is 0.
+  // Ends the daemon if it runs. A check fails if its exit status is not 0.
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
-  // The directory of its socket.
+  // The directory of the daemon's socket.
   const std::string& runtime_dir() const { return runtime_dir_; }
 
   // Ends the daemon at once, as a crash does.
@@ -33,7 +34,7 @@ class Daemon {
   void Resume();
 
  private:
-  // Waits until the daemon says that it serves, on the socket `notices`.
+  // Waits until the daemon announces on the socket `notices` that it serves.
   void AwaitReady(int notices);
   // Sends a signal, and waits for the end. Returns the status of waitpid().
   int End(int signal);

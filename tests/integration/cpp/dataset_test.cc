@@ -1,4 +1,5 @@
-// The sizes that a loader tells of its dataset, and the fields of its batches.
+// The sizes that a loader reports of its dataset, and the fields of its
+// batches.
 
 #include <cstring>
 #include <fstream>
@@ -214,9 +215,9 @@ TEST_CASE("A field that a C++ batch lacks is an error that names it",
   const Failure by_name = FailureOf([&] { batch->field("picture"); });
   CHECK(by_name.status == FOREBAY_NOT_FOUND);
   CHECK_THAT(by_name.text, Catch::Contains("picture"));
-  // The message names the fields that there are.
+  // The message names the existing fields.
   CHECK_THAT(by_name.text, Catch::Contains("image, label, sample_id"));
-  // Names are compared whole.
+  // A beginning of a field's name is not enough.
   CHECK(FailureOf([&] { batch->field("imag"); }).status == FOREBAY_NOT_FOUND);
   CHECK(FailureOf([&] { batch->field(""); }).status == FOREBAY_NOT_FOUND);
   for (const std::uint32_t index : {3u, 16u, ~0u}) {

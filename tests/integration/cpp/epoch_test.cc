@@ -204,7 +204,7 @@ TEST_CASE("A C++ loader that stops an epoch keeps the batches that it gave",
   const Daemon daemon;
   const Pictures pictures;
   forebay::Loader loader(OptionsFor(daemon, pictures), WholePictures());
-  // There is no epoch to stop.
+  // Here there is no epoch to stop.
   loader.StopEpoch();
   loader.StartEpoch(0);
   const auto batch = loader.Next();
@@ -243,7 +243,7 @@ TEST_CASE("A C++ loader whose epoch was refused goes on with the next",
   CHECK(loader.Next().has_value());
   CHECK(FailureOf([&] { loader.StartEpoch(1, 1000); }).status ==
         FOREBAY_INVALID_ARGUMENT);
-  // The loader gives nothing of an epoch that was not started.
+  // Without a started epoch, the loader gives no batch.
   for (int i = 0; i < 2; ++i)
     CHECK(FailureOf([&] { loader.Next(); }).status == FOREBAY_INVALID_ARGUMENT);
   CHECK(ReadEpoch(loader, 2).ids == Numbers(0, kSamples));

@@ -1,4 +1,4 @@
-// Samples that cannot be used, and the contract of Error.
+// Unusable samples, and the contract of Error.
 
 #include <filesystem>
 #include <fstream>
@@ -25,7 +25,7 @@ TEST_CASE(
         for (const std::int64_t id : IdsOf(*batch)) ids.push_back(id);
       }
     });
-    // No batch before it is lost.
+    // No earlier batch is lost.
     CHECK(ids == Numbers(0, 12));
     CHECK(failure.status == FOREBAY_DATA_ERROR);
     CHECK_THAT(failure.text,
@@ -39,7 +39,7 @@ TEST_CASE(
     }
   }
   CHECK(ReadEpoch(loader, 0, 14).ids == Numbers(14, kSamples));
-  // The error was this loader's alone.
+  // The error affects only this loader.
   forebay::Loader other(options, WholePictures());
   CHECK(ReadEpoch(other, 0, 20).ids == Numbers(20, kSamples));
 }
@@ -103,7 +103,7 @@ TEST_CASE("Check throws an Error with the status and the sentence of a failure",
     REQUIRE(ours != nullptr);
     CHECK(ours->status() == FOREBAY_INVALID_ARGUMENT);
   }
-  // An error keeps its sentence whatever fails later.
+  // An error keeps its message, whatever fails later.
   const Failure kept =
       FailureOf([] { throw forebay::Error(FOREBAY_TIMEOUT, "it is late"); });
   CHECK(kept.status == FOREBAY_TIMEOUT);

@@ -114,7 +114,7 @@ TEST_CASE("A forked child is told that a reader is its parent's",
   forebay_reader_free(reader);
 }
 
-// A forked child that waits for a word, and tells whether `check` holds then.
+// A forked child that waits for a byte, and then tells whether `check` holds.
 class WaitingChild {
  public:
   explicit WaitingChild(const std::function<bool()>& check) {
@@ -131,7 +131,7 @@ class WaitingChild {
     });
     _exit(holds ? 0 : 1);
   }
-  // Gives the word, and waits for the answer.
+  // Sends the byte, and waits for the answer.
   bool Check() {
     REQUIRE(write(ends_[1], "x", 1) == 1);
     int status = -1;
@@ -154,7 +154,7 @@ TEST_CASE("A forked child keeps the batches that its parent holds",
   options.batch_size = 2;
   auto loader = std::make_unique<forebay::Loader>(options, WholePictures());
   loader->StartEpoch(0);
-  // The batches are leases and private copies.
+  // Some of the batches are leased, and the others are private copies.
   std::vector<forebay::Batch> held;
   std::vector<std::uint32_t> sums;
   for (int step = 0; step < 4; ++step) {
@@ -177,7 +177,7 @@ TEST_CASE("A forked child keeps the batches that its parent holds",
     return true;
   });
   WaitingChild later(all_right);
-  // The memory is used again while the children have it.
+  // The memory is reused while the children still have it mapped.
   CHECK(all_right());
   const std::vector<forebay::Batch> moved = std::move(held);
   held = {};
@@ -273,7 +273,8 @@ TEST_CASE("A fork beside threads that read leaves parent and child sound",
   std::vector<std::future<std::size_t>> threads;
   for (forebay::Loader& loader : loaders)
     threads.push_back(std::async(std::launch::async, read, std::ref(loader)));
-  // The threads end before their futures do, whatever is thrown here.
+  // The threads must end before their futures do, even if something throws
+  // here.
   const SetAtEnd at_end{done};
   for (int round = 0; round < 20; ++round) {
     const ChildEnd child = RunInChild([&] {

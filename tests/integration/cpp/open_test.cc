@@ -51,7 +51,7 @@ TEST_CASE("A C++ program is told that no daemon listens", "[cpp][open]") {
     CHECK(forebay_ping(path.c_str()) == FOREBAY_UNAVAILABLE);
     CHECK_THAT(forebay_last_error(), Catch::Contains(path));
   }
-  // This daemon ends without removing its socket.
+  // This daemon is killed, and does not remove its socket.
   options.runtime_dir = daemon->runtime_dir().c_str();
   CHECK(forebay_ping(options.runtime_dir) == FOREBAY_OK);
   daemon->Kill();
@@ -92,7 +92,7 @@ class OtherDaemon {
     const int folder = open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
-    // The path goes by the folder's descriptor, as paths of sockets must be
+    // The path uses the folder's descriptor, because paths of sockets must be
     // short.
     const std::string name =
         "/proc/self/fd/" + std::to_string(folder) + "/session.sock";
@@ -118,14 +118,15 @@ class OtherDaemon {
     if (client < 0) return;
     char request[4096];
     const ssize_t got = recv(client, request, sizeof request, 0);
-    // A DaemonMessage: the request's id, and a Welcome of version 99 by "9.8".
+    // The answer is a DaemonMessage: the request's id, and a Welcome of
+    // protocol version 99 from Forebay "9.8".
     std::string answer(request, got >= 2 ? 2 : 0);
     answer += std::string(
         "\x1a\x07\x08\x63\x12\x03"
         "9.8",
         9);
     send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
-    // The client hangs up.
+    // Waits until the client hangs up.
     while (recv(client, request, sizeof request, 0) > 0) continue;
     close(client);
   }
@@ -151,7 +152,7 @@ TEST_CASE(
 
 using Options = forebay_loader_options;
 
-// An option that is refused, and a word that the refusal has.
+// A change of the options that is refused, and a word of the refusal.
 struct Wrong {
   std::function<void(Options&)> set;
   const char* word;
@@ -284,7 +285,7 @@ TEST_CASE("A loader without transforms says what pictures of any size need",
   CHECK(forebay_loader_open(loader, -1) == FOREBAY_INVALID_ARGUMENT);
   const std::string said = forebay_last_error();
   CHECK_THAT(said, Catch::Contains("Resize"));
-  // The refusal is final.
+  // After the refusal, no further call succeeds.
   CHECK(forebay_loader_start_epoch(loader, 0, 0) ==
         FOREBAY_FAILED_PRECONDITION);
   forebay_loader_free(loader);
@@ -309,7 +310,7 @@ TEST_CASE("The library keeps nothing of the options and the pipeline",
     const forebay::Pipeline pipeline = WholePictures();
     REQUIRE(forebay_loader_create(options.get(), pipeline.get(), &loader) ==
             FOREBAY_OK);
-    // A later change of the pipeline is not the loader's.
+    // A later change of the pipeline does not affect the loader.
     forebay::Check(
         forebay_pipeline_add_resize(pipeline.get(), 2, 2, 0, FOREBAY_NEAREST));
   }

@@ -19,8 +19,8 @@ const std::vector<std::string>& Classes();
 
 std::uint32_t Crc32(const void* data, std::size_t bytes);
 
-// A folder of class folders with JPEGs, all of kHeight x kWidth pixels. No two
-// pictures of a class are equal. A test may change it.
+// A folder of class folders with JPEGs, all of kHeight x kWidth pixels. All
+// pictures of a class differ. A test may change the folder.
 class Pictures {
  public:
   Pictures();
@@ -29,11 +29,11 @@ class Pictures {
   Pictures& operator=(const Pictures&) = delete;
 
   const std::string& path() const { return path_; }
-  // Returns the file of sample number `id`, relative to the folder:
+  // Returns the path of sample number `id`, relative to the folder:
   // "ash/311.jpg".
   static std::string FileOf(std::int64_t id);
   // Returns the CRC-32 of the RGB pixels of sample number `id`, as Pillow
-  // decodes it.
+  // decodes the sample.
   static std::uint32_t PixelsOf(std::int64_t id);
   // Replaces the file of sample number `id` by a text.
   void Spoil(std::int64_t id) const;

@@ -1,4 +1,4 @@
-// The daemon dies, stands still or comes back while a C++ program reads.
+// The daemon dies, is stopped or comes back while a C++ program reads.
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -57,7 +57,7 @@ TEST_CASE("A C++ program waits for a daemon that is away", "[cpp][restart]") {
   const forebay_loader_options options = Shuffled(daemon, pictures);
   forebay::Loader loader(options, RandomCrops());
   const Epoch expected = ReadEpoch(loader, 0);
-  // The program waits in Next, and where an epoch is started.
+  // The program waits in Next, or where it starts an epoch.
   for (const bool in_epoch : {true, false}) {
     CAPTURE(in_epoch);
     if (in_epoch) loader.StartEpoch(0);
@@ -102,7 +102,7 @@ TEST_CASE("A C++ program that does not wait is told that its daemon is gone",
     const auto held = loader.Next();
     REQUIRE(held.has_value());
     daemon.Kill();
-    // Batches that are ready come first.
+    // First the program gets the batches that are ready.
     std::size_t count = 1;
     const Failure failure = FailureOf([&] {
       while (const auto batch = loader.Next()) {
@@ -247,8 +247,8 @@ std::size_t ReadUntilPaused(Daemon& daemon, forebay_loader* loader) {
   return read;
 }
 
-// A signal that arrives again and again, without a restart of what it
-// interrupts. Other threads that are started meanwhile do not get it.
+// A signal that arrives again and again, and interrupts calls without
+// restarting them. Threads that are started while it lives block the signal.
 class Alarms {
  public:
   Alarms() {
@@ -321,7 +321,7 @@ TEST_CASE("A C++ program waits for the next batch across signals",
   sigemptyset(&alarm);
   sigaddset(&alarm, SIGALRM);
   pthread_sigmask(SIG_BLOCK, &alarm, nullptr);
-  // The alarms outlive the task that waits for them.
+  // The alarms must outlive the task that waits for them.
   const Alarms alarms;
   auto resumes = std::async(std::launch::async, [&] {
     for (int i = 0; i < 10; ++i) Alarms::Await();
@@ -329,7 +329,7 @@ TEST_CASE("A C++ program waits for the next batch across signals",
   });
   pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);
   CHECK(ReadRest(loader) == expected);
-  // Signals also arrive where an epoch and a loader begin.
+  // Signals also arrive while an epoch is started and a loader is opened.
   for (int i = 0; i < 3; ++i) {
     CHECK(ReadEpoch(loader, 0) == expected);
     forebay::Loader other(Shuffled(daemon, pictures), RandomCrops());

@@ -5,8 +5,9 @@
 
 namespace cpp_user {
 
-// Sets a flag that another thread waits for when a scope ends, also by an
-// exception. Without it, such a test would wait for ever.
+// At the end of its scope, even by an exception, sets a flag that another
+// thread waits for. Without this the thread, and so the test, would wait for
+// ever.
 struct SetAtEnd {
   std::atomic<bool>& flag;
 

@@ -5,9 +5,9 @@
 
 namespace cpp_user {
 
-// Runs a program in C++17 that uses all of forebay.hpp, and is compiled with
-// many warnings as errors. Returns the number of bytes that it read, or throws
-// forebay::Error.
+// Runs a C++17 program that uses all of forebay.hpp, and is compiled with many
+// warnings as errors. Returns the number of bytes that the program read, or
+// throws forebay::Error.
 unsigned long ReadStrictly(const std::string& runtime_dir,
                            const std::string& uri);
 

@@ -1,5 +1,5 @@
-// Several loaders in one process, and threads beside each other. Only the
-// thread of the tests checks.
+// Several loaders in one process, and several threads. Only the thread of the
+// tests makes assertions.
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -79,7 +79,7 @@ TEST_CASE("C++ threads read loaders of their own side by side",
     return epochs;
   };
   std::vector<std::future<std::vector<Epoch>>> threads;
-  // Two loaders have each seed, and share their batches.
+  // Two loaders have the same seed, and share their batches.
   for (std::uint64_t i = 0; i < 6; ++i)
     threads.push_back(std::async(std::launch::async, read, i / 2));
   for (std::uint64_t i = 0; i < 6; ++i) {
@@ -235,7 +235,7 @@ TEST_CASE("The last error is that of the thread that asks", "[cpp][threads]") {
     said.emplace_back(forebay_last_error());
     char path[4096];
     static_cast<void>(forebay_runtime_dir(path, sizeof path));
-    // A call that succeeds changes nothing.
+    // A successful call does not change the last error.
     said.emplace_back(forebay_last_error());
     return said;
   });

@@ -1,7 +1,9 @@
-"""Damaged audio files are read as soundfile reads them, or refused as soundfile does.
+"""Forebay reads damaged audio files as soundfile reads them, or refuses them as
+soundfile does.
 
-FOREBAY_MUTANTS=400 compares more of each format than the 40 of each run, and
-FOREBAY_MUTANT_SEED=7 others."""
+By default 40 files of each format are compared. FOREBAY_MUTANTS=400 compares more, and
+FOREBAY_MUTANT_SEED=7 compares others.
+"""
 
 import pathlib
 
@@ -17,7 +19,7 @@ import forebay
 GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "golden" / "audio"
 MOST_NUMBERS = 1 << 22
 UNKNOWN = 1 << 62  # frames
-# The largest difference from soundfile's numbers that each format may have.
+# The largest allowed difference from soundfile's numbers, by format.
 FORMATS = {"wav": 0, "flac": 0, "ogg": 1e-5, "opus": 1e-5, "mp3": 1e-5}
 JUSTIFIED = {
     "is truncated|is a truncated|lacks|has .* frames":
@@ -36,13 +38,13 @@ def soundfile_clip(path):
             raise ValueError("a clip without an end")
         if file.frames * file.channels > MOST_NUMBERS:
             raise TooLargeError(f"{file.frames} x {file.channels}")
-        # Some codecs cannot seek, and tell a length all the same.
+        # Some codecs cannot seek, but still tell a length.
         return file.read(file.frames, dtype="float32", always_2d=True)
 
 
 def forebay_clip(folder):
-    """A clip, and an error. Each is a dataset of its own: all clips of a dataset
-    have as many channels as the first."""
+    """Returns a clip and an error, one of which is empty. Each clip is a dataset of its
+    own, because all clips of a dataset must have the same number of channels."""
     try:
         return forebay.Dataset(forebay.audio_folder(folder, labels=False),
                                autostart=False)[0][0], ""
@@ -52,8 +54,8 @@ def forebay_clip(folder):
 
 
 def is_near(clip, wanted, tolerance):
-    """Whether a lossy format's clip may count as the wanted one. Damaged ones may be
-    louder than 1."""
+    """Returns whether a lossy format's clip is close enough to the wanted one. Damaged
+    clips may be louder than 1."""
     if clip is None or wanted is None or clip.shape != wanted.shape:
         return False
     loudest = max(1.0, numpy.abs(wanted, where=numpy.isfinite(wanted),
@@ -63,7 +65,7 @@ def is_near(clip, wanted, tolerance):
 
 
 def _write(folder, suffix, files):
-    """Writes files, each in a folder of its name, and returns their paths."""
+    """Writes files, each into a folder with its name, and returns their paths."""
     paths = []
     for name, content in files:
         paths.append(folder / name / f"a.{suffix}")

@@ -1,4 +1,4 @@
-"""Compares what Forebay and a reference make of damaged files, and counts."""
+"""Compares how Forebay and a reference read damaged files, and counts the outcomes."""
 
 import collections
 import os
@@ -12,8 +12,8 @@ SEED = int(os.environ.get("FOREBAY_MUTANT_SEED", "1"))
 
 
 def equal(a, b):
-    """Whether two values are the same: arrays also of one type and shape, and
-    not-a-number equal to itself."""
+    """Returns whether two values are the same. Arrays must also have the same type and
+    shape. NaN is equal to itself."""
     if isinstance(a, (list, tuple)):
         return (isinstance(b, (list, tuple)) and len(a) == len(b)
                 and all(equal(x, y) for x, y in zip(a, b)))
@@ -40,11 +40,11 @@ class Comparison:
     """The outcomes of one format's mutants.
 
     Args:
-      format_name: str, for people.
-      justified: regular expressions of those errors that Forebay gives although
-        the reference reads a value, each with the reason. dict.
-      tolerated: regular expressions of those errors of the reference in spite of
-        which Forebay may give a value, each with the reason. dict.
+      format_name: str, the name that is printed.
+      justified: dict of reasons by regular expressions: errors that Forebay may give
+        although the reference reads a value.
+      tolerated: dict of reasons by regular expressions: errors of the reference in
+        spite of which Forebay may give a value.
     """
 
     def __init__(self, format_name, justified=None, tolerated=None):
@@ -52,8 +52,8 @@ class Comparison:
         self._justified = _compiled(justified)
         self._tolerated = _compiled(tolerated)
         self.counts = collections.Counter()
-        self.stricter = collections.Counter()  # by reason
-        self.looser = collections.Counter()  # by reason
+        self.stricter = collections.Counter()  # number of files by reason
+        self.looser = collections.Counter()  # number of files by reason
         self.differences = []
 
     def _differs(self, name, how):
@@ -61,15 +61,15 @@ class Comparison:
         self.differences.append(f"{self._format} {name}: {how}")
 
     def add(self, name, wanted, value, error, intact=None):
-        """Books one file.
+        """Compares one file, and counts the outcome.
 
         Args:
-          name: str, of the file.
+          name: str, the file's name.
           wanted: reference.Verdict.
-          value: Forebay's, or None if there is an error.
+          value: Forebay's value, or None if there is an error.
           error: str, Forebay's error.
-          intact: what the file's original has, if a value that is delivered although
-            the reference refuses the file must be the same.
+          intact: the value of the file's original, or None. If it is given, Forebay may
+            deliver only this value where the reference refuses the file.
         """
         if wanted.state in (reference.CRASHED, reference.TOO_LARGE):
             self.counts[wanted.state] += 1
@@ -88,15 +88,16 @@ class Comparison:
                 self.counts["equal"] += 1
 
     def add_samples(self, name, wanted, found, refusal, intact):
-        """Books a container that both read.
+        """Compares a container that both read, sample by sample, and counts the
+        outcome.
 
         Args:
-          name: str, of the file.
+          name: str, the file's name.
           wanted: list of the reference's samples.
-          found: list of Forebay's.
+          found: list of Forebay's samples.
           refusal: the type of those samples that are errors.
-          intact: the samples of the file's original, among which is each sample that
-            is delivered although the reference refuses it.
+          intact: the samples of the file's original. If the reference refuses a sample,
+            Forebay may deliver only one of these.
         """
         self.counts["read by the reference"] += 1
         before = self.counts["differs"]
@@ -135,7 +136,7 @@ class Comparison:
             self.stricter[why] += 1
 
     def report(self):
-        """A line of what was counted."""
+        """Returns a line with the counts."""
         parts = [f"{count} {what}" for what, count in sorted(self.counts.items())]
         parts += [f"{count} refused: {why}" for why, count in
                   sorted(self.stricter.items())]
@@ -147,7 +148,7 @@ class Comparison:
         """Prints the report.
 
         Raises:
-          AssertionError: naming the files that Forebay reads differently.
+          AssertionError: Forebay reads some files differently; the error names them.
         """
         print(self.report())
         assert not self.differences, "\n".join((self.report(), *self.differences))

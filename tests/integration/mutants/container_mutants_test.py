@@ -1,7 +1,8 @@
-"""Damaged containers are read as their own readers read them, or refused.
+"""Forebay reads damaged containers as their own readers read them, or refuses them.
 
-FOREBAY_MUTANTS=400 compares more of each format than the 40 of each run, and
-FOREBAY_MUTANT_SEED=7 others."""
+By default 40 files of each format are compared. FOREBAY_MUTANTS=400 compares more, and
+FOREBAY_MUTANT_SEED=7 compares others.
+"""
 
 import containers
 import pytest
@@ -18,12 +19,13 @@ FORMATS = {kind.__name__: kind for module in (containers, record_containers)
 
 
 def compare(compared, folder, wanted, container, intact):
-    """Books a container: as a whole if it is refused, else by its samples.
+    """Compares a container: as a whole if Forebay refuses it, and otherwise sample by
+    sample.
 
     Args:
-      compared: Comparison.
-      folder: pathlib.Path, where the container lies.
-      wanted: Verdict.
+      compared: the Comparison that counts the outcome.
+      folder: pathlib.Path of the folder that has the container.
+      wanted: the Verdict of the format's own reader.
       container: containers.Container.
       intact: the samples of the file's original; None if it does not matter.
     """
@@ -48,7 +50,8 @@ def compare(compared, folder, wanted, container, intact):
 def test_mutants_are_read_as_their_own_reader_reads_them(shared_daemon, tmp_path,
                                                          name):
     container = FORMATS[name]()
-    # A library that has threads in this process would hang in a forked one.
+    # The originals are made in a child. If a library started threads in this process,
+    # later forked children would hang.
     originals = verdicts(lambda kind: kind.originals(), [container])[0].value
     folders = containers.write_all(container, tmp_path,
                                    mutants(originals, COUNT, SEED))

@@ -1,5 +1,5 @@
-"""Containers of samples, and how their own readers and Forebay read them: archives,
-tables and NumPy's files."""
+"""Containers of samples: archives, tables and NumPy's files. Also how their own readers
+and Forebay read them."""
 
 import contextlib
 import csv
@@ -17,7 +17,7 @@ import numpy
 import forebay
 from packed_files import tar_of
 
-LONGEST = 500  # samples of a mutant that are looked at
+LONGEST = 500  # samples of a mutant that are compared
 MOST_BYTES = 1 << 24
 
 
@@ -32,7 +32,7 @@ class Refused:
 
 
 def attempt(read, *arguments):
-    """The result of a reader, or a Refused."""
+    """Returns the result of a reader, or a Refused."""
     try:
         return read(*arguments)
     except Exception as error:
@@ -40,7 +40,8 @@ def attempt(read, *arguments):
 
 
 def samples_until_error(samples):
-    """A list of what is iterated; its last is a Refused if that ends by an error."""
+    """Returns a list of the samples. If the iteration ends by an error, the last one is
+    a Refused."""
     found = []
     try:
         for sample in samples:
@@ -51,14 +52,14 @@ def samples_until_error(samples):
 
 
 class Container:
-    """A format.
+    """A format of containers.
 
     Attributes:
       file: the name of the file that is damaged.
-      justified: as comparison.Comparison takes them.
-      tolerated: likewise.
-      checked: whether checksums, or the format's rules, find damage of all values,
-        so that what is tolerated has the samples of the intact file.
+      justified: the argument of comparison.Comparison.
+      tolerated: the argument of comparison.Comparison.
+      checked: whether checksums, or the format's rules, find any damage to values. A
+        damaged file that is tolerated must then have the samples of the intact one.
     """
 
     file = ""
@@ -70,20 +71,20 @@ class Container:
         self.chance = numpy.random.RandomState(3)
 
     def originals(self):
-        """dict of intact files' bytes by name."""
+        """Returns a dict of intact files' bytes by name."""
         raise NotImplementedError
 
     def write(self, folder, content):
-        """Writes a mutant, and what else its dataset has."""
+        """Writes a mutant, and the other files of its dataset."""
         (folder / self.file).write_bytes(content)
 
     def read(self, folder):
-        """The samples as their own reader has them: a list of tuples, and a Refused
-        for each that is refused."""
+        """Returns the samples as the format's own reader reads them: a list of tuples,
+        and a Refused for each sample that the reader refuses."""
         raise NotImplementedError
 
     def open(self, folder):
-        """A forebay.Dataset."""
+        """Returns a forebay.Dataset of the container."""
         raise NotImplementedError
 
 
@@ -102,7 +103,7 @@ NAME = re.compile(r"((?:.*/)?[^./]+)\.([^/]*)")
 
 
 def webdataset_samples(tar):
-    """(bin, cls, txt) of a tar file's samples, grouped as webdataset does."""
+    """Returns (bin, cls, txt) of a tar file's samples, grouped as webdataset does."""
     def decoded(sample):
         if None in sample.values():
             raise ValueError("two members of one name")
@@ -156,7 +157,7 @@ class Tar(Container):
 
 
 class Gzipped(Container):
-    """Containers of a class that comes behind, compressed by gzip."""
+    """Containers of the next base class, compressed by gzip."""
 
     def originals(self):
         return {name: gzip.compress(content, mtime=0)
@@ -255,7 +256,7 @@ class Npy(Container):
 
 
 class NpyFolder(Npy):
-    """A folder of two files, of which one is damaged."""
+    """A folder of two files, one of which is damaged."""
 
     first = numpy.arange(24, dtype="float32").reshape(2, 3, 4)
 
@@ -306,7 +307,7 @@ class Npz(Container):
 
 
 class Table(Container):
-    """A table of files, which are not decoded, and of texts."""
+    """A table of texts and files; the files are not decoded."""
 
     justified = {
         r"line \d+": "a table with a line that cannot be a sample is refused",
@@ -358,10 +359,10 @@ class Jsonl(Table):
 
 
 def found_by_forebay(container, folder):
-    """Forebay's samples, and a Refused for each error.
+    """Returns Forebay's samples, and a Refused for each error.
 
     Raises:
-      forebay.ForebayError: the dataset is refused.
+      forebay.ForebayError: Forebay refuses the dataset.
     """
     dataset = container.open(folder)
     if len(dataset) > LONGEST:
@@ -377,7 +378,7 @@ def found_by_forebay(container, folder):
 
 
 def write_all(container, folder, files):
-    """Writes mutants, each in a folder of its own, and returns these."""
+    """Writes mutants, each into a folder of its own, and returns the folders."""
     folders = []
     for name, content in files:
         folders.append(pathlib.Path(folder) / name)

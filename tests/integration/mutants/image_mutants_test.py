@@ -1,7 +1,8 @@
-"""Damaged images are read as Pillow reads them, or refused as Pillow does.
+"""Forebay reads damaged images as Pillow reads them, or refuses them as Pillow does.
 
-FOREBAY_MUTANTS=400 compares more of each format than the 40 of each run, and
-FOREBAY_MUTANT_SEED=7 others."""
+By default 40 files of each format are compared. FOREBAY_MUTANTS=400 compares more, and
+FOREBAY_MUTANT_SEED=7 compares others.
+"""
 
 import images
 import pytest

@@ -14,7 +14,7 @@ import forebay
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 GOLDEN = ROOT / "tests" / "golden" / "decode"
-CROP = 8  # rows and columns of the middle
+CROP = 8  # rows and columns of the crop in the middle
 MOST_PIXELS = 1 << 22
 
 
@@ -23,10 +23,10 @@ class Format:
     """An image format.
 
     Attributes:
-      suffixes: of the golden files that are intact ones.
-      folder: where these lie.
-      justified: as comparison.Comparison takes them.
-      tolerated: likewise.
+      suffixes: the suffixes of the intact golden files.
+      folder: the folder of these files.
+      justified: the argument of comparison.Comparison.
+      tolerated: the argument of comparison.Comparison.
     """
 
     suffixes: tuple
@@ -39,7 +39,8 @@ class Format:
                 if path.suffix in self.suffixes}
 
 
-# Where Forebay refuses more than Pillow, and where less, with the reasons.
+# The formats, with the reasons why Forebay refuses more than Pillow in some cases, and
+# less in others.
 FORMATS = {
     "JPEG": Format((".jpg",)),
     "PNG": Format((".png",), justified={
@@ -73,7 +74,7 @@ FORMATS = {
 
 
 def add_avif():
-    """Teaches Pillow AVIF. Returns whether it can be taught."""
+    """Adds AVIF to Pillow. Returns whether that is possible."""
     pypi = str(ROOT / ".cache" / "pypi")
     if pypi not in sys.path:
         sys.path.append(pypi)
@@ -85,7 +86,8 @@ def add_avif():
 
 
 def pillow_pixels(path):
-    """Pillow's pixels of a file, and of its middle unless it is smaller."""
+    """Returns Pillow's pixels of a file, and those of the crop in its middle unless the
+    image is smaller."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with PIL.Image.open(path) as opened:
@@ -100,11 +102,11 @@ def pillow_pixels(path):
 
 
 def write(folder, files):
-    """Writes files, and a table of them.
+    """Writes files, and a table that lists them.
 
     Args:
-      folder: where they go.
-      files: pairs of a name and the bytes.
+      folder: the folder for the files.
+      files: pairs of a name and the file's bytes.
 
     Returns:
       The files' paths.
@@ -128,10 +130,11 @@ def _fetch(dataset, number):
 
 
 def forebay_pixels(folder, paths):
-    """Forebay's pixels of the files that write() wrote, and of their middles.
+    """Reads by Forebay the pixels of the files that write() wrote, and of their
+    middles.
 
     Yields:
-      (the file's name, a value as pillow_pixels gives it, the error).
+      (the file's name, a value like that of pillow_pixels, the error).
     """
     table = forebay.manifest(folder / "list.csv", label="label")
     whole = forebay.Dataset(table, autostart=False)

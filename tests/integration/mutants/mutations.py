@@ -1,13 +1,13 @@
-"""Ways to damage a file, all drawn from a seed."""
+"""Ways to damage a file, drawn from a seed."""
 
 import random
 
 EXTREMES = (b"\x00", b"\x01", b"\x7f", b"\x80", b"\xfe", b"\xff")
-WIDTHS = (1, 2, 4, 8)  # bytes of the numbers in files
+WIDTHS = (1, 2, 4, 8)  # possible widths in bytes of numbers in files
 
 
 def _range(file, chance, longest=64):
-    """The begin and the end of some bytes of a file."""
+    """Draws a short range of a file, and returns its begin and end."""
     begin = chance.randrange(len(file))
     return begin, min(len(file), begin + chance.randrange(1, longest))
 
@@ -20,7 +20,7 @@ def flip(file, others, chance):
 
 
 def flip_early(file, others, chance):
-    """Headers are short, and stand at the front."""
+    """Flips a bit near the file's beginning, where headers are."""
     mutant = bytearray(file)
     mutant[chance.randrange(min(len(mutant), 128))] ^= 1 << chance.randrange(8)
     return bytes(mutant)
@@ -38,7 +38,7 @@ def overwrite_with_extreme(file, others, chance):
 
 
 def set_number(file, others, chance):
-    """A number of the file becomes one that is near, small or large."""
+    """Replaces a number in the file by one that is near, small or large."""
     width = min(chance.choice(WIDTHS), len(file))
     begin = chance.randrange(min(len(file) - width + 1, 4096))
     order = chance.choice(("little", "big"))
@@ -85,15 +85,15 @@ KINDS = (flip, overwrite, cut, set_number, overwrite_with_extreme, insert,
 
 
 def mutants(originals, count, seed):
-    """Damaged files.
+    """Makes damaged files.
 
     Args:
       originals: dict of the intact files' bytes by name.
-      count: how many mutants.
-      seed: what all draws come from.
+      count: number of damaged files.
+      seed: the seed of all random choices.
 
     Yields:
-      (a name that tells the original and the damage, the bytes).
+      (a name that tells the original and the damage, the damaged bytes).
     """
     chance = random.Random(seed)
     names = sorted(originals)

@@ -1,4 +1,4 @@
-"""Containers of records and arrays, and how their own readers and Forebay read
+"""Containers of records and arrays. Also how their own readers and Forebay read
 them."""
 
 import json
@@ -20,7 +20,7 @@ RECORDS = [numpy.random.RandomState(length).bytes(length)
 
 
 def _from_file(name, write):
-    """The bytes of a file that `write(path)` writes."""
+    """Returns the bytes of the file that `write(path)` writes."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / name
         write(path)
@@ -28,7 +28,7 @@ def _from_file(name, write):
 
 
 class TfRecord(Container):
-    """The reader is this file's own, from the format's description."""
+    """The reader is written here, from the format's description."""
 
     file = "a.tfrecord"
 
@@ -198,7 +198,7 @@ class Hdf5(Container):
 
 
 class Mds(Container):
-    """The reader is this file's own: MosaicML's is not installed."""
+    """The reader is written here, because MosaicML's is not installed."""
 
     file = "shard.00000.mds"
     justified = {
@@ -258,7 +258,7 @@ class Mds(Container):
 
 
 class MegatronIndex(Container):
-    """The reader is this file's own: Megatron-LM's is not installed."""
+    """The reader is written here, because Megatron-LM's is not installed."""
 
     file = "a.idx"
     justified = {

@@ -1,4 +1,4 @@
-"""Runs reference readers on files that may crash them or never end."""
+"""Runs reference readers on files that may crash them or make them run for ever."""
 
 import os
 import pickle
@@ -13,16 +13,16 @@ MOST_MEMORY = 6 << 30  # bytes
 
 
 class TooLargeError(Exception):
-    """The file asks for more memory than a test should take."""
+    """The file needs more memory than a test should take."""
 
 
 class Verdict:
     """How a reference reads a file.
 
     Attributes:
-      value: what it reads; None unless `state` is None.
+      value: what the reference reads; None unless `state` is None.
       state: None, or one of the constants above.
-      error: str, why it refuses the file.
+      error: str, why the reference refuses the file.
     """
 
     def __init__(self, value=None, state=None, error=""):
@@ -39,7 +39,7 @@ def _judge(read, item):
 
 
 def _serve(read, items, out):
-    """Judges items in a child, which ends afterwards."""
+    """Reads items in a child process, which ends afterwards."""
     try:
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -56,7 +56,7 @@ def _serve(read, items, out):
 
 
 def _take(pipe, size):
-    """Reads so many bytes; None if the child has died or hangs."""
+    """Returns `size` bytes of a pipe, or None if the child has died or hangs."""
     parts = []
     while size:
         if not select.select([pipe], [], [], PATIENCE)[0]:
@@ -92,14 +92,14 @@ def _verdicts_of_a_child(read, items):
 
 
 def verdicts(read, items):
-    """Judges each item by a reader, apart from this process.
+    """Reads each item by a reader in child processes.
 
     Args:
-      read: takes an item and returns its value, or raises an exception.
-      items: list of whatever `read` takes.
+      read: function that takes an item and returns its value, or raises an exception.
+      items: list of arguments for `read`.
 
     Returns:
-      A list of Verdict, one an item.
+      A list of one Verdict for each item.
     """
     found = []
     while len(found) < len(items):

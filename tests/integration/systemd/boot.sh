@@ -11,7 +11,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 
-# --- Outside: mounts of our own, and a cgroup to take for the root of all.
+# --- Outside: makes mounts, and a cgroup that will be the root of all cgroups.
 if [[ "${STAGE:-}" == '' ]]; then
   exec env STAGE=mounts unshare --mount --propagation private "$0" "$@"
 fi
@@ -35,12 +35,12 @@ if [[ "$STAGE" == mounts ]]; then
     echo "$BASHPID" >"$group/cgroup.procs"
     STAGE=root exec unshare --pid --fork --kill-child --mount --uts --ipc \
       --cgroup "$0" "$@"
-  ) || true # how PID 1 ends is not a verdict
+  ) || true  # the exit status of PID 1 is not a verdict
   find "$group" -depth -type d -exec rmdir {} +
   exit 0
 fi
 
-# --- Inside, as PID 1: a root of our own.
+# --- Inside, as PID 1: makes a root file system.
 installed=$1 photos=$2 result=$3
 root=$work/root
 mount -t overlay overlay \
@@ -72,7 +72,7 @@ for device in null zero full random urandom tty fuse; do
   mount --bind "/dev/$device" "$root/dev/$device"
 done
 
-# The guest runs none of the host's services but the journal.
+# The guest runs none of the host's services except the journal.
 units=$root/etc/systemd/system
 rm -rf "${units:?}"/*.wants "$units/default.target"
 cat >"$units/default.target" <<'UNIT'

@@ -1,5 +1,5 @@
-"""Runs beneath the test's own systemd, and does with the unit as an
-administrator would. Writes its findings to /result/found.json."""
+"""Runs under the test's own systemd. Uses the unit as an administrator would, and
+writes its findings to /result/found.json."""
 
 import json
 import os
@@ -28,9 +28,9 @@ import forebay
 forebay.open("/hung/file", autostart=False)
 """
 
-# Gives a command a scope, as a trainer does in a login session that limits its
-# memory. It fakes the session's cgroups, because this boot has none of the
-# kind.
+# Runs a command in a scope, as a trainer runs in a login session that limits its
+# memory. The script makes the session's cgroups itself, because this boot has no login
+# sessions.
 SCOPE = """
 import os, pathlib, subprocess, sys, tempfile
 from forebay import _scope
@@ -80,8 +80,7 @@ def drop_in(name, text):
 
 
 def comes_true(condition):
-    """Asks again and again. Returns whether the condition comes true in
-    time."""
+    """Checks the condition again and again. Returns whether it becomes true in time."""
     end = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < end:
         if condition():
@@ -90,14 +89,14 @@ def comes_true(condition):
 
 
 def await_restart(pid):
-    """Returns whether another process is active in time."""
+    """Returns whether another process becomes active in time."""
     return comes_true(lambda: (
         properties("ActiveState")["ActiveState"] == "active" and
         main_pid() not in (0, pid)))
 
 
 def await_feeding(times):
-    """Returns whether the watchdog was fed so often in time."""
+    """Returns whether the watchdog gets `times` notifications in time."""
     seen = set()
 
     def fed():
@@ -112,15 +111,15 @@ def train():
 
 
 def restart_with_hung_thread():
-    """Restarts the unit while a thread of the daemon waits for a file system
-    that does not answer. Returns what came of it, or why it was not tried."""
+    """Restarts the unit while a thread of the daemon waits for a hanging file system.
+    Returns the results, or why this was not tried."""
     if hung_mount.missing():
         return {"skipped": hung_mount.missing()}
     source = pathlib.Path("/source")
     source.mkdir(exist_ok=True)
     (source / "file").write_text("content")
     with hung_mount.HungMount(source, "/hung") as mount:
-        # A client opens the folder alone.
+        # A client itself only opens the folder.
         mount.stop("open", "read")
         trainer = subprocess.Popen(["runuser", "-u", USER, "--",
                                     "/usr/bin/python3", "-c", HUNG_TRAINER])
@@ -142,8 +141,8 @@ def doctor():
 
 
 def user_scope():
-    """Runs a command in a scope, beneath the user's own systemd. Returns (exit
-    code, its cgroup)."""
+    """Runs a command in a scope, under the systemd of a user. Returns (exit code, the
+    command's cgroup)."""
     runtime = pathlib.Path("/run/user-of-the-test")
     runtime.mkdir(mode=0o700)
     shutil.chown(runtime, USER)
@@ -180,7 +179,7 @@ def main():
     os.kill(pid, signal.SIGKILL)
     found["back_after_crash"] = await_restart(pid)
     found["trained_again"] = train()
-    # The first run kept no index, because the files were too young.
+    # The first run stored no index, because the files were too young.
     found["indexes"] = [
         str(path) for path in pathlib.Path("/var/lib/forebay", USER).rglob("*")
         if path.is_file()]

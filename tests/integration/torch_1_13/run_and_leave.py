@@ -1,8 +1,7 @@
-"""Runs a script, and then leaves without taking the interpreter down.
+"""Runs a script, and then ends the process without finalizing the interpreter.
 
-Gloo's threads in torch 1.13 drop the tensors of the last collective when it is
-done already, for which they need the interpreter. If that is on its way down, they
-abort the process.
+In torch 1.13, Gloo's threads drop the tensors of the last collective after it is done.
+For this they need the interpreter: if it is being finalized, they abort the process.
 """
 
 import os

@@ -1,16 +1,16 @@
-"""Makes Debian's torch 1.13 whole for Python 3.11 and today's frameworks, in
-processes that have this folder on their PYTHONPATH.
+"""Patches Debian's torch 1.13 for Python 3.11 and recent frameworks, in processes that
+have this folder on their PYTHONPATH.
 
-Python 3.11 refuses a default in a dataclass of torch's, without which FSDP cannot
-be imported, and so neither Lightning's strategies nor Ray Train. Accelerate calls
-its device cpu:0, which later torch knows.
+Python 3.11 refuses a default value in a dataclass of torch's. FSDP then cannot be
+imported, nor can Lightning's strategies and Ray Train, which need it. Accelerate calls
+its device cpu:0, which only later versions of torch accept.
 """
 
 import importlib.abc
 import importlib.machinery
 import sys
 
-# Modules, each with a part of their source, and what replaces it.
+# The changed modules, each with a part of its source and the replacement.
 _CHANGES = {
     "torch.distributed._shard.sharded_tensor.metadata": (
         b"field(default=TensorProperties())",
@@ -26,7 +26,8 @@ _CHANGES = {
 
 class _Loader(importlib.machinery.SourceFileLoader):
     def get_code(self, fullname):
-        # Not the cached code, which would be taken without reading the source.
+        # The cached code must not be loaded, because it was compiled from the unchanged
+        # source.
         path = self.get_filename(fullname)
         return self.source_to_code(
             self.get_data(path).replace(*_CHANGES[fullname]), path)

@@ -54,7 +54,7 @@ class DescribeHostTest {
     std::ofstream(path) << content;
   }
 
-  // Describes a host that is as the script says, and calls `check(succeeded)`.
+  // Runs DescribeHost on a host as in `script`, and calls `check(succeeded)`.
   void Describe(const std::string& script,
                 const std::function<void(bool)>& check) {
     device_tests::WithGpus(script, [&] {
@@ -167,7 +167,7 @@ TEST_CASE_METHOD(DescribeHostTest,
                    "(CUDA_ERROR_SYSTEM_NOT_READY: system not yet "
                    "initialized)");
            });
-  // An error code that is newer than the driver's names is shown as a number.
+  // An error code without a name in this driver is shown as a number.
   Describe(R"({"faults": [{"call": "cuDeviceGetCount", "error": 12345}]})",
            [&](bool succeeded) {
              CHECK_FALSE(succeeded);

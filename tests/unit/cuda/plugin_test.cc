@@ -160,7 +160,7 @@ TEST_CASE_METHOD(PluginTest,
                  "The daemon refuses a GPU plug-in that was cut short",
                  "[cuda][plugin]") {
   const std::string whole = Built("good_plugin");
-  // All these sizes are far from whole, however much of the file is debugging
+  // All these sizes cut off needed parts, even if most of the file is debugging
   // information.
   for (const std::uintmax_t part : {64, 100, 500, 1000, 2000}) {
     std::filesystem::copy_file(

@@ -1,4 +1,4 @@
-// A plug-in whose fields are full of what they should not hold.
+// A plug-in whose fields all have invalid contents.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -1,4 +1,4 @@
-"""The page of every configuration key, and the schema that it is made of."""
+"""The page of all configuration keys, and the schema from which it is made."""
 
 import pathlib
 import sys

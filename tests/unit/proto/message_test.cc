@@ -1,4 +1,4 @@
-// The structs of tools/protoc write and read what protobuf writes and reads.
+// The structs of tools/protoc write and read the same bytes as protobuf.
 
 #include <array>
 #include <cstdint>
@@ -17,7 +17,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using Random = std::mt19937_64;
 
-// The deepest datasets within datasets.
+// The greatest depth of datasets within datasets.
 constexpr int kMostDepth = 3;
 
 // Returns a number of any magnitude, and often 0.
@@ -87,7 +87,8 @@ void Fill(Random& random, int depth, Message* message) {
   }
 }
 
-// Checks that `Struct` has all of `Protobuf`: bytes of random messages survive.
+// Checks that `Struct` has all fields of `Protobuf`: bytes of random messages
+// survive a round trip.
 template <typename Struct, typename Protobuf>
 void CheckSurvives(Random& random) {
   for (int round = 0; round < 500; ++round) {
@@ -145,7 +146,7 @@ TEST_CASE("Structs read numbers that are longer than they need be",
 }
 
 TEST_CASE("Structs refuse messages that are cut off", "[proto][message]") {
-  // A bool whose value is missing; nothing is read behind the end.
+  // A bool lacks its value. The parser must not read past the end.
   const std::array<char, 3> bytes = {'\x22', 1, '\x38'};
   DaemonMessage received;
   CHECK_FALSE(Parse({bytes.data(), bytes.size()}, &received));

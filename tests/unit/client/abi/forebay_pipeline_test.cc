@@ -10,7 +10,7 @@ namespace {
 
 using tests::ElementsAre;
 
-// Returns the spec that protobuf reads in the bytes of the pipeline's.
+// Returns the spec that protobuf parses from the pipeline's bytes.
 proto::PipelineSpec Parse(const forebay_pipeline& pipeline) {
   proto::PipelineSpec spec;
   CHECK(spec.ParseFromString(message::Serialize(pipeline.spec)));
@@ -249,8 +249,8 @@ TEST_CASE("A serialized op is either added as it is or refused",
   REQUIRE(spec.ops_size() == 1);
   CHECK(spec.ops(0).SerializeAsString() == bytes);
 
-  // No op; an op with a field that the library does not know; another op
-  // behind the first, which would replace it; a cut-off op.
+  // These texts have no op, an op with an unknown field, a second op that would
+  // replace the first, and an op that is cut off.
   CHECK(add("") == FOREBAY_INVALID_ARGUMENT);
   CHECK(add(bytes + std::string({'\x98', '\x3f', 1})) ==
         FOREBAY_INVALID_ARGUMENT);

@@ -26,7 +26,7 @@ Numbers Content(const proto::Fd& fd) {
   return numbers;
 }
 
-// A batch with two samples, which tells their ids.
+// A batch with two samples whose ids are given.
 class TwoSamples {
  public:
   TwoSamples(std::int64_t first, std::int64_t second) : ids_{first, second} {

@@ -23,7 +23,8 @@ message::Tail Said(DType dtype, std::uint32_t channels, bool channels_last) {
   return said;
 }
 
-// A batch of 2 images of 4 x 5 pixels on a GPU, and their labels.
+// Returns the header of a batch on a GPU: 2 images of 4 x 5 pixels, and their
+// labels.
 proto::BatchHeader Header(std::uint64_t channels) {
   proto::BatchHeader header = {};
   header.field_count = 2;
@@ -93,7 +94,7 @@ TEST_CASE("The client refuses an image tail that makes no sense",
                             +[](message::Tail& t) { t.channels = UINT32_MAX; },
                             +[](message::Tail& t) { t.dtype = 0; },
                             +[](message::Tail& t) { t.dtype = -1; },
-                            // A type of 8 bytes.
+                            // The elements of this type have 8 bytes.
                             +[](message::Tail& t) { t.dtype = 5; },
                             +[](message::Tail& t) { t.table.pop_back(); },
                             +[](message::Tail& t) { t.table.push_back(0); }}) {

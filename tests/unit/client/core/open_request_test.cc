@@ -44,8 +44,8 @@ TEST_CASE("A request to open takes options within their bounds",
   CHECK_THAT(status, IsOk());
 }
 
-// The daemon takes 0 in these fields for its default, so the client must refuse
-// it.
+// In these fields, 0 asks the daemon for its default, so the client must refuse
+// a 0.
 TEST_CASE("A request to open names options that are 0 but must not be",
           "[core][open_request]") {
   const std::vector<

@@ -36,7 +36,7 @@ proto::Fd Memory(std::uint64_t bytes) {
 }
 
 // A loader, and the daemon's end of its session. Tests send the daemon's answer
-// before the client's request, whose id is known.
+// before the client's request, because the request's id is known in advance.
 class RemoteLoaderTest {
  protected:
   RemoteLoaderTest() { Make(nullptr); }
@@ -235,7 +235,8 @@ TEST_CASE_METHOD(RemoteLoaderTest,
   slots.emplace_back(dup(first.get()));
   REQUIRE_THAT(loader_->subscription().AttachSlots(slots, kSlotBytes, 1),
                IsOk());
-  CHECK_THAT(loader_->FetchSlot(0), IsOk());  // is mapped, so nothing is asked
+  // This slot is mapped, so no request is sent.
+  CHECK_THAT(loader_->FetchSlot(0), IsOk());
   proto::DaemonMessage answer;
   answer.mutable_slots();
   Answer(2, answer, {second.get()});

@@ -35,7 +35,7 @@ proto::Fd Memory(std::uint64_t bytes) {
   return fd;
 }
 
-// A subscription, and the daemon's end of all that it has.
+// A subscription, and the daemon's end of its rings and slots.
 class SubscriptionTest {
  protected:
   SubscriptionTest() {
@@ -103,7 +103,7 @@ class SubscriptionTest {
     return batch;
   }
 
-  // Whether every byte of the batch is `value`.
+  // Whether every byte of the batch's first field is `value`.
   static bool Shows(const forebay_batch* batch, int value) {
     for (std::uint64_t i = 0; i < kDataBytes; ++i)
       if (batch->data[proto::kSlotHeaderBytes + i] != value) return false;

@@ -12,7 +12,7 @@
 
 namespace forebay::client::device {
 
-// The answers that a test's plug-in gives, and the calls that it has had.
+// The answers of the fake plug-in, and the calls that it got.
 struct PluginScript {
   std::int32_t device_count = 2;
   std::int32_t described = 0;  // result of describe
@@ -23,8 +23,8 @@ struct PluginScript {
   std::uint64_t room = 1'000'000;  // bytes of free GPU memory
   bool reached = true;             // whether every event is reached
   bool rests = true;               // whether await_all succeeds
-  std::uint64_t made = 0;          // memory and events created
-  // Bytes of each block, by address.
+  std::uint64_t made = 0;  // number of pieces of memory and events created
+  // Size of each block in bytes, by its address.
   std::map<std::uint64_t, std::uint64_t> memory;
   std::vector<std::string> calls;
 
@@ -60,7 +60,7 @@ inline std::int32_t Describe(cuda::PluginHost* host,
   return Told().described;
 }
 
-// A plug-in that notes its calls in Told(). Not thread-safe.
+// A plug-in that records its calls in Told(). Not thread-safe.
 inline constexpr cuda::Plugin kFakePlugin = {
     .version = cuda::kPluginVersion,
     .describe = &Describe,

@@ -26,7 +26,7 @@ std::string Built(const std::string& name) {
   return "tests/unit/cuda/" + name + ".so";
 }
 
-// Opens a plug-in that must be refused. Returns the message of the refusal.
+// Opens a plug-in that must be refused, and returns the message.
 std::string Refusal(const std::string& path) {
   const cuda::Plugin* plugin = nullptr;
   const Status status = OpenPlugin(path, &plugin);
@@ -81,14 +81,14 @@ TEST_CASE("The client refuses a GPU plug-in that was cut short",
         "the GPU plug-in " + path + " is not a shared library");
 }
 
-// An installed library, alone in a tree of its own. It has not yet loaded the
-// plug-in.
+// An installed library in a tree of its own. The library has not loaded the
+// plug-in yet.
 class LoadPluginTest {
  protected:
   LoadPluginTest() {
     unsetenv("FOREBAY_CUDA_PLUGIN");
     static int trees = 0;
-    // Each test has a tree of its own, as the libraries of earlier tests stay
+    // Each test has a tree of its own, because libraries of earlier tests stay
     // loaded.
     root_ = tests::TempDir() + "installed-" + std::to_string(++trees);
     fs::remove_all(root_);
@@ -100,7 +100,7 @@ class LoadPluginTest {
     unsetenv("FOREBAY_CUDA_PLUGIN");
   }
 
-  // Puts a built file into the tree.
+  // Copies a built file into the tree.
   void Install(const std::string& built, const std::string& path) {
     const fs::path to = root_ + "/" + path;
     fs::create_directories(to.parent_path());
@@ -113,7 +113,7 @@ class LoadPluginTest {
     Install(Built("good_plugin"), path);
   }
 
-  // Loads the plug-in as the library at `path` does. Returns the message of a
+  // Makes the library at `path` load the plug-in. Returns the message of a
   // failure, or an empty text.
   std::string Load(const std::string& path) {
     if (library_ == nullptr)

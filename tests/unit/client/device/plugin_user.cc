@@ -1,4 +1,4 @@
-// A library that loads the plug-in.
+// A library that loads the plug-in, as libforebay.so does.
 #include <string>
 
 #include "client/device/plugin.h"

@@ -43,8 +43,8 @@ class TensorPoolTest {
     Told().calls.clear();
     return memory;
   }
-  // Takes so many blocks of one size that the pool would rather wait than
-  // allocate more.
+  // Takes so many blocks of one size that the pool would rather wait for one
+  // than allocate another.
   std::vector<std::unique_ptr<TensorMemory>> TakeMany() {
     std::vector<std::unique_ptr<TensorMemory>> taken;
     for (int i = 0; i < 4; ++i) taken.push_back(Take(512));
@@ -119,7 +119,7 @@ TEST_CASE_METHOD(TensorPoolTest,
   std::unique_ptr<TensorMemory> memory;
   Told().calls.clear();
   REQUIRE_THAT(pool_->Take(100, &memory), IsOk());
-  // The pool hands out the block that came back first.
+  // The pool hands out the block that was returned first.
   CHECK(memory->address() == addresses[0]);
   CHECK_THAT(Told().calls, ElementsAre("hold back own stream"));
 }

@@ -1,4 +1,4 @@
-"""Processes that are nobody's child."""
+"""Processes that are not children of this process."""
 
 import multiprocessing
 import os
@@ -14,7 +14,8 @@ from forebay import _apart, _fork, errors
 
 
 def started(work, *arguments, **options):
-    """A process that does the work, and the descriptor that it says "done" on."""
+    """Starts a process that does `work`. Returns its id, and the descriptor on which it
+    writes "done"."""
     read, write = os.pipe()
 
     def run():
@@ -42,7 +43,8 @@ def test_it_is_nobodys_child_and_has_a_session_of_its_own():
     pid, session, parent = map(int, os.read(read, 100).split(b"done")[0].split())
     os.close(read)
     assert pid == process.pid
-    assert session not in (os.getsid(0), pid)  # that of its short-lived parent
+    # The session is that of its short-lived parent.
+    assert session not in (os.getsid(0), pid)
     assert parent != os.getpid() or os.getpid() == 1
 
 
@@ -103,7 +105,7 @@ def test_multiprocessing_lets_it_start_processes():
 
 
 class Broken:
-    """A stream that takes nothing, as a full disk does."""
+    """A stream to which nothing can be written, as on a full disk."""
 
     def flush(self):
         raise OSError("no space left")
@@ -143,13 +145,13 @@ def descriptors():
 
 
 def children():
-    """The numbers of this process's children, ended ones included."""
+    """Returns the process ids of this process's children, including ended ones."""
     return {pid for path in pathlib.Path("/proc/self/task").glob("*/children")
             for pid in path.read_text().split()}
 
 
 def test_a_signal_while_it_starts_leaves_nothing(monkeypatch):
-    """An exception of a handler at each step of a start."""
+    """A signal handler raises an exception at each step of a start."""
     before, others = descriptors(), children()
     for name in ("fork", "waitpid", "pidfd_open"):
         genuine = getattr(os, name)

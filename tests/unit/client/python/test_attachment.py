@@ -1,4 +1,4 @@
-"""Tests of a loader's attachment to a daemon, without a real daemon."""
+"""A loader's attachment to a daemon, without a real daemon."""
 
 import pytest
 
@@ -7,7 +7,8 @@ from forebay import _attachment, _connection, errors
 
 @pytest.fixture
 def daemon(monkeypatch):
-    """Counts starts; `leaves` connections find that it has just left."""
+    """Counts the starts of daemons. The first `leaves` connections find that their
+    daemon has just left."""
     class Daemon:
         starts = 0
         leaves = 0

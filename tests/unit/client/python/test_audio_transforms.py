@@ -1,4 +1,4 @@
-"""forebay.transforms against torchaudio's names, defaults and errors."""
+"""forebay.transforms has torchaudio's names, defaults and errors."""
 
 import inspect
 import warnings
@@ -22,7 +22,7 @@ def test_arguments_and_defaults_are_torchaudios(name):
     theirs = {key: parameter for key, parameter in inspect.signature(
         getattr(torchaudio.transforms, name)).parameters.items()
               if parameter.kind is not parameter.KEYWORD_ONLY and
-              key != "return_complex"}  # it has no effect
+              key != "return_complex"}  # this argument has no effect
     assert list(ours) == list(theirs)
     other = {"orig_freq", "onesided", "window_fn"}
     for argument in set(ours) - other:
@@ -73,7 +73,8 @@ def test_windows_are_names_or_torchs_functions():
 def test_torchaudios_transforms_are_translated():
     A = torchaudio.transforms
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # bands without bins
+        # Torchaudio warns about mel bands without frequency bins.
+        warnings.simplefilter("ignore")
         theirs = torch.nn.Sequential(
             A.Resample(44100, 16000, "kaiser_window", 16, 0.9, 8.5), A.Vol(-3, "db"),
             torch.nn.Sequential(A.MelSpectrogram(

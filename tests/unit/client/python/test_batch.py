@@ -1,4 +1,4 @@
-"""Batches made of memory that a test has laid out itself."""
+"""Batches in memory that a test has laid out itself."""
 
 import ctypes
 import os
@@ -25,7 +25,7 @@ KINDS = {
 
 
 class Slot:
-    """Memory with images, labels and ids, and the BatchView of it."""
+    """Memory with images, labels and ids, and a BatchView of it."""
 
     def __init__(self, dtype, count, layout=1):
         code, self.dtype, _ = KINDS[dtype]
@@ -59,11 +59,11 @@ class Slot:
 
 
 class Source:
-    """A native loader of the test's own: receives a batch reader's calls.
+    """A test's own native loader, which gets the calls of a batch reader.
 
     Attributes:
-      slot: the next batch; None: `status` instead.
-      released: leases ended, in order.
+      slot: the slot of the next batch; None: the next call returns `status`.
+      released: the batches whose leases were ended, in order.
     """
 
     def __init__(self, monkeypatch):
@@ -117,7 +117,7 @@ def wrapper(request, monkeypatch):
 
 
 def bits(value, dtype):
-    """A NumPy array of a batch's field, bfloat16 as uint16."""
+    """Returns a NumPy array of a batch's field, with bfloat16 as uint16."""
     if isinstance(value, torch.Tensor):
         if value.dtype == torch.bfloat16:
             value = value.view(torch.int16)
@@ -259,7 +259,8 @@ def test_reads_nothing_outside_the_batch(monkeypatch, span):
 
 
 def test_a_forked_child_has_sample_ids_whatever_threads_were_in():
-    """A lock that another thread held is locked for ever in a child."""
+    """If another thread holds a lock during the fork, the child finds it locked for
+    ever."""
     batch_type = _batch._batch_type(("image",), (0,), False)
     begun, may_end = threading.Event(), threading.Event()
 

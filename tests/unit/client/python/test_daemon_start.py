@@ -1,4 +1,5 @@
-"""How a trainer starts a daemon: which program, where, and with what."""
+"""How a trainer starts a daemon: which program, in which folder, with which
+environment."""
 
 import fcntl
 import os
@@ -16,7 +17,7 @@ from forebay import _daemon, _file_lock, _native
 from thread_forks import end, fork_in_a_thread
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
-OTHERS = 65534  # a user that is not this one
+OTHERS = 65534  # the id of another user than this one
 ASK = """
 from forebay import _daemon
 try:
@@ -34,7 +35,7 @@ except Exception as error:
 
 
 def program(path):
-    """An executable file."""
+    """Writes an executable file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("#!/bin/sh\n")
     path.chmod(0o755)
@@ -42,7 +43,7 @@ def program(path):
 
 
 def package_in(folder):
-    """A copy of the package; the folder that Python is to look in."""
+    """Copies the package, and returns the folder in which Python should look for it."""
     shutil.copytree(ROOT / "client/python/forebay", folder / "forebay",
                     ignore=shutil.ignore_patterns("__pycache__"))
     return folder
@@ -117,7 +118,7 @@ def test_the_daemon_keeps_what_finds_things_and_nothing_else():
 
 @pytest.fixture
 def unheard(monkeypatch, tmp_path):
-    """No daemon listens, and none is the start of one that shall not be."""
+    """No daemon listens, and none is started by accident."""
     monkeypatch.delenv("FOREBAY_RUNTIME_DIR", raising=False)
     monkeypatch.setattr(_native, "ping", lambda directory: False)
     monkeypatch.setattr(_daemon, "_find_program",
@@ -157,8 +158,8 @@ def test_a_folder_that_cannot_be_made_is_no_daemon(unheard):
 
 
 class Ends:
-    """A forebayd whose starts end, one after another, with these statuses; the
-    last one stays, and listens from then on."""
+    """A fake forebayd. Its starts end, one after another, with these statuses. The last
+    one stays, and then listens."""
 
     def __init__(self, monkeypatch, tmp_path, *statuses):
         self.commands = tmp_path / "commands"
@@ -224,7 +225,7 @@ def test_within_the_scope(monkeypatch, tmp_path):
 
 
 def is_free(path):
-    """Whether no process holds the lock of this file."""
+    """Returns whether no process holds the lock of this file."""
     with open(path) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -269,7 +270,7 @@ def test_a_child_keeps_no_lock_of_a_parent_that_is_killed(tmp_path):
 
 @pytest.fixture
 def occupied(unheard):
-    """Another process holds the lock of starts."""
+    """Another process holds the lock that serializes starts."""
     unheard.mkdir(mode=0o700)
     with open(unheard / "autostart.lock", "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

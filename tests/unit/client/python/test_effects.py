@@ -1,4 +1,4 @@
-"""Arguments that have no effect for a kind of dataset are refused, or warned of."""
+"""Arguments without an effect on a kind of dataset are refused, or give a warning."""
 
 import inspect
 import pathlib
@@ -18,14 +18,14 @@ WITHOUT_EFFECT = {
 
 
 class Iterated:
-    """Can only be iterated."""
+    """A dataset that can only be iterated."""
 
     def __iter__(self):
         return iter(range(3))
 
 
 class Numbers:
-    """A dataset with code of its own."""
+    """A dataset of the user's code."""
 
     def __len__(self):
         return 3
@@ -36,7 +36,7 @@ class Numbers:
 
 @pytest.fixture
 def untold(monkeypatch):
-    """No warning was given before."""
+    """Forgets which warnings were given before."""
     monkeypatch.setattr(_effects, "_told", set())
 
 

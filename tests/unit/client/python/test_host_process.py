@@ -23,7 +23,7 @@ class Process:
 
 
 class Context:
-    """Starts nothing."""
+    """A context that starts no process."""
 
     Pipe = staticmethod(multiprocessing.Pipe)
     Process = Process
@@ -34,7 +34,7 @@ class Context:
 
 
 class Owner:
-    """Ends its process when it is collected with all that it has."""
+    """Ends its process when it is garbage-collected with everything that it owns."""
 
     def __init__(self, process):
         self.process = process
@@ -57,14 +57,14 @@ def test_a_collected_connection_is_closed_once(monkeypatch):
 def test_a_host_ends_though_a_child_keeps_the_trainers_end_open():
     host = HostProcess("photos", multiprocessing.get_context("fork"),
                        Stage([0.0], None, 1, 0, list, True), None, True, 0)
-    assert host.probe(0, 0) is not None  # it is at work
+    assert host.probe(0, 0) is not None  # the host then works
     child = os.fork()
     if child == 0:
         signal.pause()
         os._exit(0)
     try:
         host.end()
-        assert host._process.exitcode == 0  # else it was killed
+        assert host._process.exitcode == 0  # if it were killed, the code would differ
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)

@@ -1,4 +1,5 @@
-"""How a format is told, and how what is seen is told: what needs no daemon."""
+"""How forebay.inspect recognises a format, and how it prints its findings. These parts
+need no daemon."""
 
 import gzip
 import io
@@ -14,13 +15,13 @@ from forebay._inspect.verify import Progress
 
 
 def record(length):
-    """The start of a TFRecord, with the checksum of its length."""
+    """Returns the start of a TFRecord: its length and the length's checksum."""
     head = struct.pack("<Q", length)
     return head + struct.pack("<I", magic._masked(magic._crc32c(head))) + b"x" * 9
 
 
 ZSTD = b"\x28\xb5\x2f\xfd" + bytes(20)
-SKIPPED = b"\x50\x2a\x4d\x18\4\0\0\0abcd"  # a frame, as pzstd begins with
+SKIPPED = b"\x50\x2a\x4d\x18\4\0\0\0abcd"  # a skippable frame, as pzstd writes first
 
 
 def test_crc32c_is_castagnolis():
@@ -217,7 +218,7 @@ def test_progress():
     bar.show(500, 0)
     assert stream.getvalue() == (
         "\r[#####...............] 500 of 2,000 samples, 50/s, 30 s left\x1b[K")
-    bar.show(600, 0)  # too soon
+    bar.show(600, 0)  # too soon after the last update
     assert "600" not in stream.getvalue()
     now[0] = 4000.0
     bar.show(1000, 2)

@@ -63,7 +63,8 @@ def make(root, files):
 
 
 def readings(root, files, below=""):
-    """The readings: (format, path below the root, arguments or fields)."""
+    """Returns the guessed readings: (format, path below the root, arguments or
+    fields)."""
     make(root, files)
     found = guess.found_at(str(root / below) if below else root)
     return [(one.format, one.path[len(str(root)):].lstrip("/"),
@@ -71,18 +72,18 @@ def readings(root, files, below=""):
 
 
 @pytest.mark.parametrize("files, expected", [
-    # ImageNet: the part to validate has no classes.
+    # This is ImageNet, whose validation part has no classes.
     ({"train/n01/a.JPEG": JPEG, "train/n02/b.JPEG": JPEG, "val/c.JPEG": JPEG},
      [("image_folder", "train", None)]),
     ({"set/test/a/1.png": JPEG, "set/train/a/1.png": JPEG},
      [("image_folder", "set/train", None), ("image_folder", "set/test", None)]),
-    # LibriSpeech
+    # This is LibriSpeech.
     ({f"dev-clean/{speaker}/{chapter}/1.flac": b"fLaC" for speaker in (84, 174)
       for chapter in (1, 2)},
      [("audio_folder", "dev-clean", {"labels": True})]),
     ({"a/1.jpg": JPEG, "b/deep/2.jpg": JPEG, "README.md": b"# Photographs"},
      [("image_folder", "", None)]),
-    # img2dataset
+    # This is the output of img2dataset.
     ({"00000.tar": tar("1.jpg", "1.json", "1.txt", "2.jpg", "2.json", "2.txt"),
       "00000.parquet": b"PAR1", "00000_stats.json": b"{}"},
      [("webdataset", "00000.tar", ("jpg", "txt", "json"))]),
@@ -94,11 +95,11 @@ def readings(root, files, below=""):
       ("webdataset", "val-0.tar", ("jpg", "cls"))]),
     ({"0/0.tar": SHARD, "1/0.tar": SHARD},
      [("webdataset", "*/0.tar", ("jpg", "cls"))]),
-    # ImageNet of TensorFlow's
+    # This is TensorFlow's ImageNet.
     ({"train-00000-of-00002": record(), "train-00001-of-00002": record(),
       "validation-00000-of-00001": record()},
      [("tfrecord", "train-*", None), ("tfrecord", "validation-00000-of-00001", None)]),
-    # TensorFlow Datasets
+    # This is TensorFlow Datasets.
     ({"1.0.0/x-train.array_record-00000-of-00001": ARRAY_RECORD,
       "1.0.0/dataset_info.json": b"{}", "1.0.0/features.json": b"{}"},
      [("array_record", "1.0.0/x-train.array_record-00000-of-00001", None)]),
@@ -153,8 +154,8 @@ def test_folders(tmp_path, files, expected):
     ("a.npy", array(numpy.zeros(5, "int32")), ("npy", "a.npy", None)),
     ("a.npy", array(numpy.zeros(100_000, "int32")),
      ("tokens", "a.npy", {"length": 1024}))],
-    # A zip holds the time that it was made: its bytes would name another test in
-    # each process that collects them.
+    # A zip contains the time when it was made. Its bytes in a name would give the test
+    # another name in each process that collects the tests.
     ids=lambda value: value if isinstance(value, str) else "-")
 def test_files(tmp_path, name, content, expected):
     assert readings(tmp_path, {name: content}, name)[0] == expected

@@ -1,4 +1,4 @@
-"""Odd and hostile files, as forebay.inspect takes them, without a daemon."""
+"""Odd and hostile files in forebay.inspect, without a daemon."""
 
 import array
 import io
@@ -25,7 +25,7 @@ def make(root, contents):
 
 
 def member(size, kind):
-    """A tar header of any size, in the base-256 way."""
+    """Returns a tar header with any size, in base-256 encoding."""
     header = bytearray(tarfile.TarInfo("a.jpg").tobuf(tarfile.USTAR_FORMAT))
     header[124:136] = b"\x80" + size.to_bytes(11, "big")
     header[148:156] = b" " * 8
@@ -88,11 +88,11 @@ def test_a_zip_directory_may_be_said_to_lie_anywhere(tmp_path):
 def test_no_pattern_exhausts_the_stack(tmp_path):
     with pytest.raises(errors.InvalidArgument, match="has more than 64 braces"):
         guess.found_at(tmp_path / ("{a,b}" * 1500))
-    numbers = "{0.." + "9" * 5000 + "}"  # more digits than Python takes
+    numbers = "{0.." + "9" * 5000 + "}"  # more digits than Python's int() accepts
     assert list(files.braces_expanded(numbers)) == [numbers]
 
 
-# Two letters are the start of a bitmap, and three that of a tag of MP3.
+# Bitmaps start with these two letters, and MP3 tags with these three.
 @pytest.mark.parametrize("column", ["BMI", "ID3"])
 def test_a_table_is_one_whatever_its_first_column_is_called(tmp_path, column):
     make(tmp_path, {"i/1.jpg": JPEG,
@@ -101,7 +101,7 @@ def test_a_table_is_one_whatever_its_first_column_is_called(tmp_path, column):
     assert (reading.format, reading.arguments) == ("manifest", {"label": "label"})
 
 
-# These tokens are the first letters of a bitmap, and of a gzip file.
+# The bytes of these tokens look like the start of a bitmap, and of a gzip file.
 @pytest.mark.parametrize("first", [0x4d42, 0x8b1f])
 def test_tokens_may_begin_as_other_files_do(tmp_path, first):
     path = tmp_path / "train.bin"

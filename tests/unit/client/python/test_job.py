@@ -1,4 +1,4 @@
-"""Which job a process belongs to, and what people call it."""
+"""To which job a process belongs, and the name that is shown for it."""
 
 import os
 
@@ -76,7 +76,7 @@ def test_torchrun_within_a_slurm_step_is_torchruns(alone):
 
 
 def test_a_running_process_group_knows_best(alone, tmp_path):
-    """Lightning and multiprocessing start ranks without a RANK for the first."""
+    """Lightning and multiprocessing start the first rank without a RANK."""
     alone.setenv("SLURM_PROCID", "1")
     alone.setenv("SLURM_NTASKS", "2")
     alone.setenv("LOCAL_RANK", "0")

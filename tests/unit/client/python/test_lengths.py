@@ -1,4 +1,4 @@
-"""Arguments by the lengths of samples, as the native options have them."""
+"""Arguments about the lengths of samples become the native options."""
 
 import fractions
 

@@ -1,4 +1,5 @@
-"""Ops and counters are those of protobuf, by a table that tools/protoc writes."""
+"""Ops and counters are encoded as protobuf encodes them, by a table that tools/protoc
+writes."""
 
 import importlib
 import pathlib
@@ -57,7 +58,8 @@ def protobuf_of_ops(classes):
 def test_counters_are_those_that_protobuf_writes(classes):
     counters = classes[1](samples_delivered=(1 << 64) - 1, cpu_nanos=300,
                           trainer_waiting=True)
-    written = counters.SerializeToString() + b"\xf8\x07\x05"  # a field of later times
+    # Has a field of a later version.
+    written = counters.SerializeToString() + b"\xf8\x07\x05"
     decoded = _message_codec.decode_counters("LoaderCounters", written)
     assert decoded == {field.name: getattr(counters, field.name)
                        for field in counters.DESCRIPTOR.fields}
@@ -140,8 +142,8 @@ def test_an_unknown_name_or_a_negative_size_is_an_error(values, error):
 
 
 def test_the_table_is_the_plugins(tmp_path):
-    """If not: protoc --plugin=tools/protoc/protoc-gen-message proto/job.proto
-    proto/counters.proto
+    """If this fails, run: protoc --plugin=tools/protoc/protoc-gen-message
+    proto/job.proto proto/counters.proto
     --message_out=python=Op+LoaderCounters:client/python/forebay."""
     subprocess.run(["protoc", f"--plugin={PLUGIN}", "proto/job.proto",
                     "proto/counters.proto",

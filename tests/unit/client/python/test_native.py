@@ -18,7 +18,8 @@ MESSAGES = {"forebay_padding", "forebay_range", "forebay_resampling",
 
 
 def structs_of(text):
-    """The fields of each struct that a C header defines, by the struct's name."""
+    """Returns the fields of each struct that a C header defines, by the struct's
+    name."""
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     found = {}
     for name, body in re.findall(r"\bstruct (\w+) \{(.*?)\}", text, re.DOTALL):
@@ -29,8 +30,8 @@ def structs_of(text):
 
 
 def program(structs):
-    """C that prints a JSON object: each struct's size, and each field's offset
-    and size."""
+    """Returns a C program that prints a JSON object: each struct's size, and each
+    field's offset and size."""
     lines = [f'#include "{header}"' for header in HEADERS]
     lines += ["#include <stdio.h>", "int main(void) {", 'printf("{");']
     for number, (name, fields) in enumerate(structs.items()):
@@ -45,8 +46,8 @@ def program(structs):
 
 
 def c_layouts(root, folder):
-    """Compiles the headers below `root`. Returns the layouts of _native's
-    structs, by their names there."""
+    """Compiles the headers below `root`. Returns the layouts of _native's structs, by
+    the names of the C structs."""
     structs = structs_of("".join((root / name).read_text() for name in HEADERS))
     structs = {name: fields for name, fields in structs.items() if name not in MESSAGES}
     source, binary = folder / "layout.c", folder / "layout"
@@ -73,7 +74,8 @@ def test_every_struct_has_the_compilers_layout(tmp_path):
 
 
 def test_a_field_that_only_c_has_is_found(tmp_path):
-    """Even one that changes no size, as it takes the place of padding."""
+    """The field is found even if the struct's size stays the same, because the field
+    takes the place of padding."""
     (tmp_path / "client").mkdir()
     for name in HEADERS:
         text = (ROOT / name).read_text()

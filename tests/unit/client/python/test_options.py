@@ -1,4 +1,4 @@
-"""Which format a path or URI stands for."""
+"""The format that a path or URI stands for."""
 
 import pytest
 
@@ -168,7 +168,7 @@ def test_tokens():
 
 
 class np_like:
-    """A dtype, as NumPy has it."""
+    """A dtype that looks like NumPy's."""
 
     def __init__(self, name):
         self.name = name

@@ -1,4 +1,5 @@
-"""Positions of distributed epochs: who goes on where, with how many ranks."""
+"""Positions of distributed epochs: which rank goes on where, after a change of the
+number of ranks."""
 
 import collections
 import dataclasses
@@ -25,7 +26,7 @@ def places_of(rank, world_size, pad, places):
 
 @dataclasses.dataclass
 class Fleet:
-    """Some ranks that go on at a place."""
+    """A number of ranks that start at the same position."""
     places: int
     world_size: int
     batch_size: int
@@ -49,9 +50,8 @@ class Fleet:
         return [-(-len(rest) // self.batch_size) for rest in self.rests]
 
     def run(self, steps):
-        """Visits the places of `steps[rank]` steps. Returns the visits and the
-        ranks' states. A rank that is asked for a step beyond the last has ended
-        the epoch."""
+        """Each rank does `steps[rank]` steps. Returns the visited places and the ranks'
+        states. A rank that is asked for more steps than it has ends the epoch."""
         seen, states = collections.Counter(), []
         for partition, rest, step, most in zip(self.partitions, self.rests,
                                                steps, self.steps()):
@@ -69,8 +69,8 @@ def draw_fleet(chance, places, pad, place):
 
 @pytest.mark.parametrize("pad", ["wrap", "drop", "none"])
 def test_fleets_that_follow_each_other(pad):
-    """Ranks stop at equal steps, others go on from any one's state, and so on
-    to the end of the epoch."""
+    """Ranks stop after equal numbers of steps, and other ranks go on from the state of
+    any of them. This repeats until the end of the epoch."""
     print(f"seed {SEED}")
     chance = random.Random(SEED)
     for _ in range(SCHEDULES):

@@ -1,4 +1,4 @@
-"""Where a loader's iter() begins, if it does not succeed at once."""
+"""Where a loader's iter() begins if it does not succeed at the first try."""
 
 import pytest
 import torch
@@ -10,7 +10,7 @@ SIZE = 30
 
 
 class Connection:
-    """A daemon's that refuses epochs for the first `refusals` times."""
+    """A connection to a daemon that refuses the first `refusals` epochs."""
 
     dataset_version = bytes(16)
     dataset_size = samples_per_epoch = SIZE
@@ -20,7 +20,7 @@ class Connection:
 
     def __init__(self):
         self.refusals = 0
-        self.started = []  # epoch and indices of each that began
+        self.started = []  # epoch and indices of each epoch that began
 
     def start_epoch(self, epoch, _, indices=None):
         if self.refusals:
@@ -50,7 +50,7 @@ def connection(monkeypatch):
 
 
 class Shuffled(torch.utils.data.Sampler):
-    """An order of its own for each epoch, as the generator has it."""
+    """A sampler whose order depends on its generator, and differs in each epoch."""
 
     def __init__(self):
         self.generator = torch.Generator()
@@ -69,11 +69,12 @@ def open_loader(folder, **arguments):
 
 
 def begin(loader):
-    """Begins the next epoch: calls iter() until it succeeds; how often it did not."""
+    """Begins the next epoch by calling iter() until it succeeds. Returns how often it
+    failed."""
     refused = 0
     while True:
         try:
-            # An iterator that was dropped would not count.
+            # The iterator is held, because a dropped one would not count as begun.
             loader.iterators = [*getattr(loader, "iterators", ()), iter(loader)]
             return refused
         except forebay.ResourceExhausted:
@@ -107,8 +108,7 @@ def test_a_state_has_the_order_that_was_refused(tmp_path, connection):
 
 
 def test_a_state_stays_loaded_where_it_is_refused(tmp_path, connection):
-    """The loaded state counts, not the epoch that the sampler was told
-    before."""
+    """The loaded state decides, not the epoch that the sampler was told before."""
     sampler = torch.utils.data.DistributedSampler(
         range(SIZE), num_replicas=1, rank=0)
     loader = open_loader(tmp_path, sampler=sampler)

@@ -9,7 +9,7 @@ from forebay import _retry
 
 
 class Daemon:
-    """The daemon of a Retry; away for the first `tries`."""
+    """The daemon that a Retry looks for, away in the first `tries` tries."""
 
     def __init__(self, tries):
         self.left, self.starts = tries, 0
@@ -43,7 +43,7 @@ def test_one_line_when_it_goes_and_one_when_it_is_back(caplog, monkeypatch):
     away, back = [record.getMessage() for record in caplog.records]
     assert away == "/data: gone: waiting up to 60 s to go on"
     assert back.startswith("/data: goes on after ")
-    # A daemon that exits at once is not started at each of 50 tries.
+    # A daemon that exits at once is not started again at each of the 50 tries.
     assert 1 <= daemon.starts < 50
 
 
@@ -93,7 +93,7 @@ def test_a_caller_may_not_wait(monkeypatch, caplog):
 
 def test_only_what_passes_is_awaited(monkeypatch, caplog, tmp_path):
     monkeypatch.setenv("FOREBAY_REATTACH_SECONDS", "60")
-    # A daemon was started here once, so that another may come.
+    # A daemon was started in this directory before, so another one may come.
     monkeypatch.setenv("FOREBAY_RUNTIME_DIR", str(tmp_path))
     (tmp_path / "forebayd.lock").touch()
     came = [forebay.DaemonUnavailable("gone"), forebay.SourceUnavailable("away")]
@@ -109,7 +109,8 @@ def test_only_what_passes_is_awaited(monkeypatch, caplog, tmp_path):
 
 
 def tries_in(monkeypatch, directory):
-    """How often it is tried to reach a daemon there, and the error's text."""
+    """Returns how often the client tries to reach a daemon in `directory`, and the
+    error's text."""
     monkeypatch.setenv("FOREBAY_RUNTIME_DIR", str(directory))
     tries = []
 

@@ -1,4 +1,4 @@
-"""Where a daemon that a trainer starts gets a cgroup of its own."""
+"""When a daemon that a trainer starts gets a cgroup of its own."""
 
 import pytest
 
@@ -11,7 +11,7 @@ ALL = "cpuset cpu io memory pids"
 
 
 class Host:
-    """Files as a host with systemd has them, and a trainer in a session."""
+    """The files of a host with systemd, and a trainer in a login session."""
 
     def __init__(self, folder, cgroup=SESSION, delegated=ALL):
         self.root = folder / "root"
@@ -125,7 +125,7 @@ def test_the_lowest_limit_of_all_levels_holds(tmp_path):
     host = Host(tmp_path, f"{app}/editor.scope")
     host.limit(f"{app}/editor.scope", memory_max="2000", cpu_max="max 100000")
     host.limit(app, memory_max="1000", cpu_max="50000 100000")
-    # Also of what it moves to: that needs no words.
+    # The slice into which the daemon moves has a limit, too. That needs no log line.
     host.limit(SLICE, memory_max="10")
     assert host.properties() == {"MemoryMax": "1000", "CPUQuota": "50.00%"}
 

@@ -1,4 +1,4 @@
-"""When the process that iterates ends."""
+"""When the process that iterates for all jobs ends."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from forebay._share import idleness
 
 @pytest.fixture
 def daemon():
-    """Whether no daemon listens, as the process sees it."""
+    """Whether no daemon listens, as the process is told."""
     return {"is_away": False}
 
 
@@ -17,7 +17,7 @@ def process(daemon):
 
 
 def seconds_until(process, most=1000):
-    """How long it goes on from now."""
+    """Returns the seconds after which the process ends, from now on."""
     looks = 0
     while not process.is_over() and looks < most:
         process.look()

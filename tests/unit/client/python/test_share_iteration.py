@@ -1,11 +1,11 @@
-"""The batches of an iterable by number, as the process that iterates makes them."""
+"""The batches of an iterable by their numbers, as the iterating process makes them."""
 
 from forebay._share.iteration import Iteration
 from forebay._stage import payload
 
 
 def values(iteration, epoch, numbers):
-    """The batches of these numbers that the jobs are given."""
+    """Returns the batches with these numbers that the jobs get."""
     return [iteration.give(epoch, number)[1][4] for number in numbers]
 
 
@@ -13,7 +13,7 @@ def test_each_end_tells_the_batches_before_it():
     sizes = [3, 0, 2]
     iteration = Iteration(lambda: iter(range(sizes.pop(0))))
     assert iteration.get(0, 1)[1][:3] == (0, 1, 0)
-    # However far behind the end the question is.
+    # The answer is the same for any number past the end.
     assert iteration.get(0, 7) == (payload.END, (0, 3, 0, 1))
     assert iteration.get(1, 0) == (payload.END, (1, 0, 3, 2))
     assert iteration.get(2, 1)[1][:3] == (2, 1, 3)
@@ -25,7 +25,7 @@ def test_one_that_begins_later_tells_where_that_was():
     iteration = Iteration([7, 8])
     iteration.first = 100
     assert iteration.get(5, 0)[1][:3] == (5, 0, 100)
-    # The third epoch's batches are not known to this process.
+    # This process does not know the batches of the third epoch.
     assert iteration.get(3, 4) == (payload.END, (3, None, 100, 5))
     iteration.get(5, 2)
     iteration.get(7, 0)
@@ -49,13 +49,13 @@ def test_what_was_made_for_nobody_is_of_the_epoch_that_is_asked_for():
         return iter(range(10))
 
     iteration = Iteration(source)
-    assert iteration.get(0, 0)[1][4] == 0  # for its size
+    assert iteration.get(0, 0)[1][4] == 0  # dropped because of its size
     iteration.has_place = False
     assert values(iteration, 5, [0, 1]) == [0, 1]
     assert iteration.give(5, 0)[1][:2] == (5, 0)
     assert begun == [True]
     assert iteration.give(4, 0)[1][:2] == (4, None)
-    # Batches before the first that is asked for are passed over.
+    # The process iterates past the batches before the first requested one.
     iteration = Iteration(source)
     iteration.get(0, 0)
     iteration.has_place = False
@@ -65,7 +65,7 @@ def test_what_was_made_for_nobody_is_of_the_epoch_that_is_asked_for():
 def test_what_a_job_goes_on_with_is_of_its_own_epoch():
     iteration = Iteration(lambda: iter(range(10)))
     assert iteration.get(5, 3)[1][4] == 3
-    # Another job is ahead, and asks first.
+    # Another job, which is ahead, makes its request first.
     assert values(iteration, 6, [0]) == [0]
     assert iteration.give(5, 3) == (payload.END, (5, 10, 0, 6))
 
@@ -84,7 +84,7 @@ def test_an_iteration_that_only_fails_holds_up_no_later_one():
 
 
 class Stateful:
-    """An iterable whose state cannot be had, or not be pickled."""
+    """An iterable whose state cannot be read, or cannot be pickled."""
 
     def __init__(self, state):
         self._state = state
@@ -121,7 +121,7 @@ def test_a_state_is_of_the_epoch_that_its_batch_has():
 
 
 class Loader:
-    """A class is not an iterable, though its instances are."""
+    """A class is not iterable, although its instances are."""
 
     def __iter__(self):
         return iter("ab")

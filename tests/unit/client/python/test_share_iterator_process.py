@@ -1,4 +1,4 @@
-"""The process that iterates for all jobs, as the daemon sees it."""
+"""The process that iterates for all jobs, from the daemon's side."""
 
 import contextlib
 import errno
@@ -24,7 +24,7 @@ def pair():
 
 
 class Fails:
-    """Iterates in vain."""
+    """An iterable that raises an error."""
 
     def make(self, memory, epoch, number):
         raise SystemExit
@@ -75,7 +75,7 @@ def test_it_listens_on_when_it_has_no_descriptor_to_spare():
 
 
 class Grows:
-    """Makes batches of 100 bytes, but for one."""
+    """An iterable of batches of 100 bytes, except for one."""
 
     def __init__(self):
         self.asked = []
@@ -118,7 +118,7 @@ def test_a_batch_that_is_too_large_is_the_last_of_its_stream():
             if found.kind == payload.TOO_LARGE:
                 assert found.value[0] > 5000
     assert kinds == [payload.BATCH] * 2 + [payload.TOO_LARGE] * 3
-    assert made.asked == [0, 1, 2]  # those behind it are for the next stream
+    assert made.asked == [0, 1, 2]  # later batches are for the next stream
     tasks.close()
     worker.close()
     os.close(slot)
@@ -126,7 +126,7 @@ def test_a_batch_that_is_too_large_is_the_last_of_its_stream():
 
 @pytest.fixture
 def process():
-    """A process that iterates numbers, without clients."""
+    """A process that iterates over numbers, without clients."""
     with socket.socket() as listener:
         yield iterator_process._IteratorProcess(listener, lambda: iter(range(10)),
                                                 "nowhere")

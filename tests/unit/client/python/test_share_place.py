@@ -1,4 +1,4 @@
-"""Where the jobs meet that share an iterable: the lock, and what a job asks."""
+"""Where the jobs that share an iterable meet: the lock, and the requests of jobs."""
 
 import socket
 import threading
@@ -69,8 +69,8 @@ def test_no_job_waits_longer_than_it_may_for_a_process_that_is_stopped(folder):
             socket.socket(socket.AF_UNIX) as listener:
         listener.bind(at._socket(locked))
         listener.listen(1)
-        # There is no answer, no reader of more bytes than a socket holds, and at
-        # last no place among those who connect.
+        # Three cases fail: there is no answer, nobody reads more bytes than a socket
+        # holds, and the queue of connections is full.
         with pytest.raises(Missed):
             at.find(locked, Deadline(0.2)).prepare(None, 0, 0, None)
         with pytest.raises(Missed):

@@ -1,4 +1,4 @@
-"""Feeds, payloads and states, between a trainer and its workers."""
+"""Feeds, payloads and states that a trainer and its workers exchange."""
 
 import random
 
@@ -23,7 +23,7 @@ def test_an_epoch_follows_another_in_a_feed():
     feed.begin()
     first = feed.first
     assert first > 1000
-    # A worker that is late still finds the end of the epoch before.
+    # A late worker still finds the end of the previous epoch.
     assert feed.get(3) is None is feed.get(first - 1)
     with pytest.raises(LookupError):
         feed.get(first)
@@ -151,7 +151,8 @@ def test_plain_states_come_back():
     assert saved["workers"] == 3 and saved["worker_states"][0] is None
     assert shard_state.of_plain(saved, 2, 10, 3) == states
     assert shard_state.of_plain(shard_state.to_plain({}, 3), 2, 10, 3) == {}
-    for epoch, first in ((1, 10), (2, 7)):  # before the state
+    for epoch, first in ((1, 10), (2, 7)):  # epochs before that of the state
         with pytest.raises(errors.StateError, match="does not fit"):
             shard_state.of_plain(saved, epoch, first, 3)
-    assert shard_state.of_plain(saved, 3, 0, 3) == states  # of an earlier epoch
+    # The state of an earlier epoch.
+    assert shard_state.of_plain(saved, 3, 0, 3) == states

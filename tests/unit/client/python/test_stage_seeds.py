@@ -1,4 +1,4 @@
-"""The generators that a seed, and a kept state, decide."""
+"""The generators whose states depend on a seed and on a stored state."""
 
 import sys
 
@@ -10,7 +10,8 @@ from forebay._stage import seeds
 
 @pytest.fixture(autouse=True)
 def unused(monkeypatch):
-    """NumPy 2 imports numpy.random at its first use: sys.modules lacks it here."""
+    """Makes sys.modules lack numpy.random, which NumPy 2 imports only at its first
+    use."""
     monkeypatch.delitem(sys.modules, "numpy.random", raising=False)
     with seeds.Kept():
         yield

@@ -1,4 +1,4 @@
-"""Tests of slots that can be written while a task names them."""
+"""Slots that can be written only while a task names them."""
 
 import fcntl
 import mmap
@@ -21,7 +21,7 @@ def slot():
         fd = os.memfd_create("slot", os.MFD_ALLOW_SEALING)
         os.ftruncate(fd, size)
         made.append(Slot.map(fd, size, offsets))
-        # The daemon seals a slot in this way once the worker pool has mapped it.
+        # The daemon seals a slot in this way after the worker pool has mapped it.
         fcntl.fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE)
         os.close(fd)
         return made[-1]
@@ -32,7 +32,8 @@ def slot():
 
 
 def fate_of_writing(slot):
-    """The signal that ends a process which writes there; 0: none."""
+    """Returns the signal that ends a process which writes to the slot, or 0 if there is
+    none."""
     pid = os.fork()
     if pid == 0:
         slot.memory[1] = 7
@@ -94,7 +95,7 @@ class FakeSlot:
 
 
 def protected(task_seconds, seconds, tasks):
-    """How many of so many tasks left their slot read-only."""
+    """Returns how many of the tasks left their slot read-only."""
     now = [0.0]
     slot = FakeSlot(now, seconds)
     guard = Guard({1: slot}, lambda: now[0])
@@ -115,7 +116,8 @@ def test_each_task_ends_with_its_slot_protected_where_that_is_cheap():
 
 def test_protecting_takes_no_more_than_its_part_of_the_time():
     found = protected(task_seconds=1e-3, seconds=1e-4, tasks=1000)
-    assert 80 <= found <= 110  # 0.2 ms each, of one second: two hundredths
+    # Two hundredths of one second, at 0.2 ms for each protection.
+    assert 80 <= found <= 110
 
 
 def test_a_slot_that_nobody_has_is_an_error(slot):

@@ -27,7 +27,7 @@ def has_done(process, message, fds):
 
 
 def write_in_each(tasks, slots):
-    """Writes the number of each slot into it when somebody asks for that."""
+    """Writes its number into each slot, when a task asks for that."""
     tasks.recv(1)
     for number, slot in slots.items():
         slot.protect(writable=True)

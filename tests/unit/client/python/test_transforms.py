@@ -1,4 +1,4 @@
-"""forebay.transforms against torchvision's names, defaults and errors."""
+"""forebay.transforms has torchvision's names, defaults and errors."""
 
 import inspect
 
@@ -9,14 +9,15 @@ import torchvision.transforms
 
 from forebay import transforms as T
 
-# torchvision 0.14 has no v2; names and defaults of these are the same in both.
+# torchvision 0.14 has no v2, but the names and defaults of these transforms are the
+# same in v1 and v2.
 SAME = ["CenterCrop", "Grayscale", "Normalize", "Pad", "RandomCrop",
         "RandomHorizontalFlip", "RandomVerticalFlip"]
 
 
 @pytest.mark.parametrize("name", SAME)
 def test_arguments_and_defaults_are_torchvisions(name):
-    # But for what is of arrays alone.
+    # Leaves out the parameters that only arrays use.
     ours = {key: parameter for key, parameter in inspect.signature(
         getattr(T, name)).parameters.items()
             if parameter.kind is not parameter.KEYWORD_ONLY}

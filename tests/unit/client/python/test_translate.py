@@ -1,4 +1,5 @@
-"""Pipelines of other libraries, told by their modules and names alone."""
+"""Pipelines of other libraries, which are recognised by their modules and names
+alone."""
 
 import pytest
 
@@ -7,7 +8,7 @@ from forebay import transforms as T
 
 
 def op(module, name, **attributes):
-    """An object of a class of another library."""
+    """Returns an object of a class of another library."""
     kind = type(name, (), {"__call__": lambda self, image: image})
     kind.__module__ = module
     made = kind()
@@ -37,7 +38,7 @@ def alb_compose(*ops, **attributes):
 
 
 def told(translated):
-    """The ops for the daemon, as text."""
+    """Returns the daemon's ops of a translation, as text."""
     return [repr(each) for each in translated.transform.transforms]
 
 
@@ -137,7 +138,7 @@ RANDOM_CROP = v1("RandomResizedCrop", size=(8, 9), scale=(0.1, 1), ratio=(1, 1),
      [print, FLIP, str], [FLIP, TO_TENSOR, NORMALIZE], "pil", (8, 9)),
     ([RANDOM_CROP, TO_IMAGE, FLIP, RAND_AUGMENT, FLIP], 3, [RAND_AUGMENT], [FLIP],
      "tensor", (8, 9)),
-    # The code gets no floats: it begins before they do.
+    # The user's code gets no floats, because it begins before the conversion to floats.
     ([RANDOM_CROP, FLIP, TO_TENSOR, RAND_AUGMENT, NORMALIZE], 2,
      [TO_TENSOR, RAND_AUGMENT], [NORMALIZE], "pil", (8, 9)),
     ([RANDOM_CROP, v1("Pad", padding=(1, 2), fill=0, padding_mode="constant"), str,
@@ -152,7 +153,7 @@ def test_workers_run_what_is_in_the_middle(ops, before, ran, behind, kind, exten
 
 def test_workers_run_ops_of_albumentations_too():
     resize = alb("Resize", height=11, width=8, interpolation=1)
-    crop = alb("CenterCrop", height=8, width=8)  # rounds in a way of its own
+    crop = alb("CenterCrop", height=8, width=8)  # has its own way of rounding
     code = _translate.translate(alb_compose(resize, crop, NORMALIZED)).code
     assert code.ops == (crop,) and code.behind == (NORMALIZED,)
     assert code.kind == "array" and code.names == "CenterCrop"

@@ -1,4 +1,4 @@
-"""_watched: whether objects have changed."""
+"""_watched tells whether objects have changed."""
 
 import pathlib
 

@@ -6,8 +6,8 @@ import threading
 
 
 def fork_in_a_thread():
-    """Forks in another thread. Returns the child, which has done what it does at its
-    start, and ends when it is killed."""
+    """Forks in another thread. Returns the child, which has finished its start-up and
+    runs until it is killed."""
     children = []
     begun, ours = os.pipe()
 

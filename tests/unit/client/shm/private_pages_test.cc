@@ -18,13 +18,13 @@ namespace forebay::client::shm {
 namespace {
 
 constexpr size_t kPage = 4096;
-// Pages of two huge pages, and of 100 small ones behind them.
+// Two huge pages, and 100 small pages after them.
 constexpr size_t kPages = 2 * proto::kHugePageBytes / kPage + 100;
 constexpr size_t kBytes = kPage * kPages;
 constexpr int kMadviseCollapse = 25;
 
-// Shared memory as the daemon has it, in huge pages or not, and as a client
-// maps it.
+// The daemon's shared memory, in huge pages or small ones, and a client's
+// mapping of it.
 class PrivatePagesTest {
  public:
   struct Subject {
@@ -45,8 +45,8 @@ class PrivatePagesTest {
     Write(1);
     if (huge &&
         madvise(daemon_, 2 * proto::kHugePageBytes, kMadviseCollapse) != 0) {
-      // The constructor unmaps by itself: no destructor runs after its
-      // exception.
+      // The constructor unmaps the memory itself, because the destructor does
+      // not run after an exception of the constructor.
       Unmap();
       SKIP("this kernel makes no huge pages of shared memory");
     }
@@ -118,8 +118,8 @@ SUITE_CASE(PrivatePagesTest,
     Write(round);
     CAPTURE(round);
     REQUIRE(Count(round) == kPages);
-    // Rounds write to one page, then to some, then to most, then to the first
-    // again.
+    // The rounds write to one page, then to some pages, then to most, and then
+    // to the first one again.
     for (size_t page = 0; page < kPages; page += kPages >> (round % 4 * 2))
       client_[page * kPage + 5] = 0;
     Write(99);

@@ -35,7 +35,7 @@ std::vector<proto::Fd> Slots(std::uint8_t first, std::uint8_t second) {
   return fds;
 }
 
-// A map of two slots, filled with 3 and 4, with a lease of the second.
+// A map of two slots, filled with 3 and 4; the second one is leased.
 class SlotMapTest {
  protected:
   SlotMapTest() {

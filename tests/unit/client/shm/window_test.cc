@@ -1,5 +1,5 @@
 // Tests that the client checks the daemon's description of fetched samples
-// before it uses it.
+// before the client uses that description.
 #include "client/shm/window.h"
 
 #include <sys/mman.h>

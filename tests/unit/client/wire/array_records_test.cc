@@ -69,7 +69,7 @@ TEST_CASE("Each sample of a dataset of arrays is one record",
     std::memcpy(&label, record + sizeof(header) + 6, sizeof(label));
     CHECK(label == kLabels[i]);
   }
-  // The memory is sealed: nobody can change it any more.
+  // The memory is sealed, so nobody can change it any more.
   CHECK(ftruncate(memory.get(), 1) != 0);
   CHECK(write(memory.get(), "x", 1) < 0);
 }

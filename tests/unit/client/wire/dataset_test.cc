@@ -15,14 +15,14 @@ namespace {
 using tests::ElementsAre;
 using tests::IsOk;
 
-// Returns the spec that protobuf reads in the bytes of the client's.
+// Returns the spec that protobuf parses from the client's bytes.
 proto::DatasetSpec Arrived(const message::DatasetSpec& sent) {
   proto::DatasetSpec spec;
   CHECK(spec.ParseFromString(message::Serialize(sent)));
   return spec;
 }
 
-// Options and a location that a test changes, and the spec of both.
+// Options and a location that a test may change, and the spec made from them.
 class OptionsTest {
  protected:
   OptionsTest() {

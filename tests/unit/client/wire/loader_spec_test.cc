@@ -10,7 +10,7 @@ namespace {
 
 using tests::ElementsAre;
 
-// Returns the spec that protobuf reads in the bytes of the client's.
+// Returns the spec that protobuf parses from the client's bytes.
 proto::LoaderSpec Arrived(const message::LoaderSpec& sent) {
   proto::LoaderSpec spec;
   CHECK(spec.ParseFromString(message::Serialize(sent)));

@@ -1,4 +1,4 @@
-"""Which packages a wheel may bring, and by which linkage."""
+"""Which packages a wheel may contain, and how they may be linked."""
 
 import pathlib
 import sys

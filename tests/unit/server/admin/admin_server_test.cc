@@ -238,7 +238,8 @@ TEST_CASE_METHOD(AdminServerTest, "The admin server refuses other users",
                  "[admin][admin_server]") {
   if (getuid() != 0) SKIP("only root can become another user");
   REQUIRE_THAT(Start(), IsOk());
-  // The kernel's own checks pass here, so that the peer's uid alone decides.
+  // The file modes let everybody connect, so that only the check of the peer's
+  // uid can refuse.
   REQUIRE(chmod(directory_.c_str(), 0755) == 0);
   REQUIRE(chmod(path_.c_str(), 0666) == 0);
   const pid_t child = fork();
@@ -291,7 +292,7 @@ TEST_CASE_METHOD(AdminServerTest,
   const auto reader = stub->Peek(&context, request);
   proto::PeekChunk chunk;
   REQUIRE(reader->Read(&chunk));
-  // The client reads no further before the server ends, and the server must not
+  // The client reads nothing before the server ends, and the server must not
   // wait for it.
   server_.reset();
   while (reader->Read(&chunk)) {

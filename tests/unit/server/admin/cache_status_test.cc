@@ -29,7 +29,7 @@ TEST_CASE("The cache status carries everything of the cache and its jobs",
   CHECK(status.evicted().reads() == 100);
   CHECK(status.bypassed().bytes() == 10'000'000);
   CHECK(status.failures() == 2);
-  // The job that ended counts in the total alone.
+  // A job that has ended counts only towards the total.
   REQUIRE(status.jobs_size() == 2);
   CHECK(status.jobs(0).name() == "idle?");
   CHECK(status.jobs(0).traffic().source().reads() == 0);

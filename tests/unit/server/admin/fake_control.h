@@ -9,7 +9,7 @@
 
 namespace forebay::admin {
 
-// A job::Control that knows one job, "resnet", and keeps the last change.
+// A job::Control that knows one job, "resnet", and stores its last change.
 // Thread-safe.
 class FakeControl final : public job::Control {
  public:

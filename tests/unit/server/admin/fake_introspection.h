@@ -47,7 +47,7 @@ class FakeIntrospection final : public job::Introspection {
   }
 
  private:
-  // Copies all but the reservation, which belongs to one batch alone.
+  // Copies everything except the reservation, which only the original owns.
   static job::PeekedBatch Copy(const job::PeekedBatch& batch) {
     job::PeekedBatch copy;
     copy.slot = batch.slot;
@@ -154,7 +154,7 @@ inline std::optional<cache::disk::DiskSnapshot> ResnetDiskTier() {
   return snapshot;
 }
 
-// Adds a field of `bytes` zeros behind the fields that `slot` has.
+// Adds a field of `bytes` zeros after the fields that `slot` has.
 inline void AddField(const char* name, proto::FieldKind kind,
                      proto::DType dtype,
                      const std::vector<std::uint64_t>& shape,
@@ -181,7 +181,7 @@ inline void AddField(const char* name, proto::FieldKind kind,
   std::memcpy(slot->data(), &header, sizeof(header));
 }
 
-// Returns where the data of field number `index` lies in `slot`.
+// Returns the data of field number `index` in `slot`.
 inline std::uint8_t* FieldData(std::vector<std::uint8_t>* slot, int index) {
   proto::BatchHeader header;
   std::memcpy(&header, slot->data(), sizeof(header));

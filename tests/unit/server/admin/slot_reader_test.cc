@@ -31,8 +31,8 @@ absl::Status Describe(const std::vector<std::uint8_t>& slot,
   return DescribeSlot(absl::MakeConstSpan(slot), chunk);
 }
 
-// Returns the message of DescribeSlot for a good slot whose header `change` has
-// altered.
+// Returns the message of DescribeSlot for a slot that is good except for what
+// `change` does to its header.
 std::string Altered(const std::function<void(proto::BatchHeader*)>& change) {
   std::vector<std::uint8_t> slot = Slot();
   proto::BatchHeader header;

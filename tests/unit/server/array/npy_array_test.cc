@@ -14,7 +14,7 @@ using pipeline::decode::AsBytes;
 using pipeline::decode::GoldenValueFile;
 using pipeline::decode::GoldenValues;
 
-// Describes the array of a file, or says why a batch cannot have it.
+// Describes the array of a file, or returns why a batch cannot have it.
 std::string Reading(const std::string& name) {
   const auto array = ReadNpyArray(AsBytes(GoldenValueFile(name)));
   return array.ok() ? DescribeArray(array->dtype, array->shape)

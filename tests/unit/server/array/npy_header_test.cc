@@ -27,8 +27,8 @@ TEST_CASE("The .npy header parser reads headers as NumPy does",
     const std::string file = GoldenValueFile(row.at(0));
     const auto header = ParseNpyHeader(AsBytes(file));
     if (row.at(1) == "error") {
-      // A header may be valid in a file that lacks some of its data: the parser
-      // does not check the data.
+      // A header may be valid although the file lacks some of its data, because
+      // the parser does not check the data.
       UNSCOPED_INFO(row.at(0));
       CHECK((!header.ok() ||
              header->data_bytes > file.size() - header->data_offset));

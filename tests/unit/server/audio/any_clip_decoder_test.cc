@@ -22,7 +22,7 @@ using tests::IsOk;
 constexpr float kLossy = 1e-5F;
 constexpr unsigned kSeed = 3;
 
-// Returns all numbers of a file, or the error.
+// Returns all sample values of a file, or the error.
 absl::StatusOr<std::vector<float>> Decoded(std::string_view file) {
   AnyClipDecoder decoder;
   const auto clip = decoder.Open(AsBytes(file));
@@ -102,7 +102,7 @@ TEST_CASE("A window that the clip decoder gives is a part of the whole clip",
   }
 }
 
-// soundfile reads the sound that lies behind tags.
+// soundfile reads the sound that follows the tags.
 TEST_CASE("The clip decoder skips tags before the sound",
           "[audio][any_clip_decoder]") {
   const std::string tag =
@@ -131,7 +131,7 @@ TEST_CASE("The clip decoder lets NaN and infinity pass",
   CHECK((*odd)[3] == 2.5F);
 }
 
-// A file that ends anywhere is decoded as far as it goes, or refused.
+// A file that is cut off at any byte is decoded as far as it goes, or refused.
 TEST_CASE("The clip decoder decodes or refuses files that end anywhere",
           "[audio][any_clip_decoder]") {
   for (const char* const name :
@@ -154,7 +154,7 @@ TEST_CASE("The clip decoder says that a file is truncated",
   const std::string flac = ClipFile("1_s16.flac");
   const auto cut = Decoded(std::string_view(flac).substr(0, flac.size() - 30));
   CHECK_THAT(cut, HasCode(absl::StatusCode::kDataLoss));
-  // The MP3 file's encoder has written how long the sound is.
+  // The encoder of the MP3 file has written the length of the sound into it.
   const std::string mp3 = ClipFile("1_cbr.mp3");
   const auto half = Decoded(std::string_view(mp3).substr(0, mp3.size() / 2));
   CHECK_THAT(half, HasCode(absl::StatusCode::kDataLoss));
@@ -197,12 +197,12 @@ TEST_CASE("The clip decoder refuses other files than whole clips",
   CHECK_THAT(Decoded("ID3"), HasCode(absl::StatusCode::kDataLoss));
 }
 
-// The header tells of 2^36 - 1 frames, which are more than the file can have.
+// The header claims 2^36 - 1 frames, more than the file can have.
 TEST_CASE(
     "The clip decoder copes with a header that lies about a clip's length",
     "[audio][any_clip_decoder]") {
   std::string file = ClipFile("1_s16.flac");
-  // The number of frames is the last 36 bits before this offset.
+  // The number of frames is in the last 36 bits before this offset.
   constexpr std::size_t kFrames = 4 + 4 + 13;
   file[kFrames] = static_cast<char>(file[kFrames] | 0x0F);
   for (std::size_t i = 1; i <= 4; ++i) file[kFrames + i] = '\xff';
@@ -226,7 +226,7 @@ TEST_CASE("The clip decoder decodes nothing before it is open",
              HasCode(absl::StatusCode::kFailedPrecondition));
 }
 
-// A part of a file tells the length that the whole file tells, or nothing.
+// A part of a file gives the same length as the whole file, or none.
 TEST_CASE("The clip decoder measures a file by a part",
           "[audio][any_clip_decoder]") {
   std::size_t told = 0;
@@ -252,7 +252,8 @@ TEST_CASE("The clip decoder measures a file by a part",
       for (std::size_t tail = 0; head + tail <= file.size();
            tail += 1 + file.size() / 7)
         told += measure(head, tail) ? 1 : 0;
-    // The first 100 bytes of a WAV file are enough, as they have its header.
+    // The first 100 bytes of a WAV file are enough, because they contain its
+    // header.
     if (golden.name.ends_with("s16.wav")) {
       CHECK(measure(100, 0));
     }
@@ -262,7 +263,7 @@ TEST_CASE("The clip decoder measures a file by a part",
 
 TEST_CASE("The clip decoder does not measure what it does not open",
           "[audio][any_clip_decoder]") {
-  // An .au file has all that libsndfile needs in its header.
+  // The header of an .au file has everything that libsndfile needs.
   std::string file(".snd\0\0\0\x18\0\0\x03\xe8\0\0\0\x03\0\0\x3e\x80\0\0\0\x01",
                    24);
   file.append(1000, '.');

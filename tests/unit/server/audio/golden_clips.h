@@ -12,15 +12,15 @@
 
 namespace forebay::audio {
 
-// A file of tests/golden/audio, and what soundfile reads in it.
+// A file of tests/golden/audio, and what soundfile reads from it.
 struct GoldenClip {
   std::string name;
   std::uint64_t frames = 0;
   std::uint32_t channels = 0;
   std::uint32_t sample_rate = 0;
-  // CRC-32 of all numbers; nullopt if the format is lossy.
+  // CRC-32 of all sample values; nullopt if the format is lossy.
   std::optional<std::uint32_t> crc;
-  std::vector<float> values;  // each kGoldenStep-th number
+  std::vector<float> values;  // every kGoldenStep-th sample value
 };
 inline constexpr std::size_t kGoldenStep = 199;
 

@@ -8,7 +8,7 @@
 namespace forebay::audio {
 namespace {
 
-// Returns an Ogg page's header (RFC 3533, section 6), and some bytes behind it.
+// Returns an Ogg page's header (RFC 3533, section 6), followed by some bytes.
 std::string Page(std::uint64_t place) {
   std::string page = "OggS" + std::string(2, '\0');
   for (int i = 0; i < 8; ++i)

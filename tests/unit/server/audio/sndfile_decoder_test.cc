@@ -39,8 +39,8 @@ std::vector<std::string> PagesOf(const std::string& name) {
   return pages;
 }
 
-// Returns a page in the midst of a packet, of the stream that the page `first`
-// belongs to.
+// Returns a page of the same stream as the page `first`, from the middle of a
+// packet.
 std::string PageOfLongPacket(const std::string& first, bool begins,
                              std::uint32_t number) {
   std::string page = first.substr(0, kHeader);
@@ -61,7 +61,7 @@ std::string PageOfLongPacket(const std::string& first, bool begins,
   return page;
 }
 
-// Returns a file with a packet of about `bytes` bytes behind its headers.
+// Returns a file that has a packet of about `bytes` bytes after its headers.
 std::string FileWithPacket(std::size_t bytes) {
   const std::vector<std::string> pages = PagesOf("1_vorbis.ogg");
   std::string file = pages[0] + pages[1];

@@ -7,7 +7,8 @@
 
 namespace forebay::base {
 
-// Returns a budget that no test uses up, and that outlives all that it counts.
+// Returns a budget that no test can use up. It is never destroyed, so it
+// outlives all reservations.
 inline MemoryBudget* AmpleBudget() {
   static auto* const budget = new MemoryBudget(std::uint64_t{1} << 40);
   return budget;

@@ -15,7 +15,7 @@
 namespace forebay::base {
 namespace {
 
-// A machine that consists of files: its cgroups and its /proc.
+// The parts of a machine that are files: its cgroups and its /proc.
 class CgroupTest {
  protected:
   CgroupTest() {
@@ -91,8 +91,8 @@ TEST_CASE_METHOD(
   CHECK(ReadCgroupLimits(root_).memory_bytes == kMachine);
 }
 
-// In a container the path may be the host's. The container's own cgroup is then
-// at the top of the mount.
+// In a container, the path in /proc may be the host's. The container's own
+// cgroup is then at the top of the mount.
 TEST_CASE_METHOD(CgroupTest,
                  "A container's own cgroup is at the top of the mount",
                  "[base][cgroup]") {

@@ -30,7 +30,7 @@ TEST_CASE("An Fd moves ownership of its descriptor", "[base][fd]") {
   const int second = OpenNull();
   Fd a(first);
   Fd b(std::move(a));
-  CHECK_FALSE(a);  // NOLINT(bugprone-use-after-move): that is the question
+  CHECK_FALSE(a);  // NOLINT(bugprone-use-after-move): this is tested
   Fd c(second);
   c = std::move(b);
   CHECK_FALSE(IsOpen(second));

@@ -126,7 +126,8 @@ TEST_CASE_METHOD(HostileListTest, "An index list takes no files or pipes",
         "the list: its descriptor is of no shared memory");
 }
 
-// A client can claim memory that does not exist: a memfd may be all holes.
+// A client can claim more memory than there is, because a memfd may consist of
+// holes.
 TEST_CASE_METHOD(HostileListTest,
                  "An index list takes no more than there is room for",
                  "[base][index_list]") {

@@ -44,8 +44,7 @@ TEST_CASE("The JSON parser refuses what nests deep", "[base][json]") {
   CHECK(ErrorOf(Nested(kMaxJsonDepth)) == "accepted");
   CHECK(ErrorOf(Nested(kMaxJsonDepth + 1)) == "is nested more than 64 deep");
   CHECK(ErrorOf(Nested(1'000'000)) == "is nested more than 64 deep");
-  // The parser refuses the depth first, even where the text behind it is not
-  // JSON.
+  // The parser refuses the depth first, even if the text after it is not JSON.
   CHECK(ErrorOf(std::string(1'000'000, '[')) == "is nested more than 64 deep");
   std::string objects;
   for (int i = 0; i < 100; ++i) objects += R"({"a": )";

@@ -51,8 +51,8 @@ TEST_CASE("A condition variable wakes who waits", "[base][mutex]") {
 TEST_CASE("A wait for a condition variable gives up in time", "[base][mutex]") {
   Counter counter;
   MutexLock lock(&counter.mutex);
-  // WaitFor may wake for no reason, so the test waits again until the time is
-  // up.
+  // WaitFor may wake without a reason, so the test waits again until the time
+  // is up.
   while (counter.changed.WaitFor(&counter.mutex, std::chrono::nanoseconds(1))) {
   }
   SUCCEED("it has given up");

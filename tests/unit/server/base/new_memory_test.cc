@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kBytes = (std::uint64_t{64} << 20) + 12345;
 
-// Memory that nothing has touched, from the beginning of a page on.
+// Memory that nobody has touched. It begins at the beginning of a page.
 class Untouched {
  public:
   Untouched()
@@ -36,7 +36,7 @@ class Untouched {
     return (kBytes + page - 1) / page;
   }
 
-  // Returns how many of its pages are in memory.
+  // Returns how many of the pages are in memory.
   std::uint64_t Present() const {
     std::vector<unsigned char> pages(Pages());
     CHECK(mincore(start_, kBytes, pages.data()) == 0);
@@ -54,7 +54,8 @@ TEST_CASE("New memory gets pages under all that is whole",
   Untouched memory;
   REQUIRE(memory.Present() == 0);
   PutPagesUnder(memory.start() + 1, kBytes - 1);
-  // The first page and the last lie partly outside, and get no memory.
+  // The first page and the last page lie partly outside of the range, and get
+  // no memory.
   CHECK(memory.Present() >= memory.Pages() - 2);
 }
 

@@ -9,8 +9,8 @@
 
 namespace forebay::base {
 
-// While the object lives, no thread can be started: each would get a stack for
-// which the system has no memory.
+// While the object lives, no thread can be started, because the system has no
+// memory for a new thread's stack.
 class NoThreads {
  public:
   NoThreads() {

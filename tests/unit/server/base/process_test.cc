@@ -10,7 +10,7 @@
 namespace forebay::base {
 namespace {
 
-// A child process, which computes or waits for a signal.
+// A child process that uses CPU time, or waits for a signal.
 class Child {
  public:
   explicit Child(bool computes) : pid_(fork()) {

@@ -54,8 +54,8 @@ TEST_CASE("Sealed memory refuses what may change", "[base][sealed_memory]") {
   }
 }
 
-// Another process may make the memory grow at any time, which changes none of
-// the mapped bytes.
+// Another process may extend the memory at any time. None of the mapped bytes
+// change.
 TEST_CASE("Sealed memory may grow while it is mapped",
           "[base][sealed_memory]") {
   constexpr int kTimes = 20'000;

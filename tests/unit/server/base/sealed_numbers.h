@@ -19,7 +19,7 @@ Fd Memfd(const void* data, std::size_t bytes, int seals = kAllSeals);
 // Returns a descriptor of a list of samples, as a client sends it.
 Fd SealedNumbers(const std::vector<std::uint64_t>& numbers);
 
-// Returns the list itself. All its numbers must be below `bound`.
+// Returns the list of samples itself. All its numbers must be below `bound`.
 std::shared_ptr<const IndexList> MakeList(
     const std::vector<std::uint64_t>& numbers, std::uint64_t bound,
     MemoryBudget* budget);

@@ -47,7 +47,7 @@ TEST_CASE("Working memory stops at the limit and says what needs how much",
              Contains("no memory for its index: it needs 9 MiB or more, and "
                       "2 of 10 MiB are in use (memory.limit)"));
   CHECK_FALSE(memory.Grow(UINT64_MAX).ok());
-  // The whole budget can be had, although it is not a whole number of steps.
+  // The whole budget can be used, although it is not a whole number of steps.
   CHECK_THAT(memory.Grow(kMiB), IsOk());
   CHECK(budget.used() == budget.limit());
 }
@@ -79,8 +79,8 @@ TEST_CASE("Working memory counts what a vector has while it grows",
     numbers.push_back(1);
     REQUIRE(budget.used() >= numbers.capacity() * sizeof(numbers[0]));
   }
-  // The vector holds 4 MiB. To double it would take 8 MiB beside these, 12 MiB
-  // in all.
+  // The vector has 4 MiB. To double, it needs 8 MiB more at the same time: 12
+  // MiB in all.
   CHECK(numbers.capacity() * sizeof(numbers[0]) == 4 * kMiB);
   CHECK(numbers.size() == numbers.capacity());
   REQUIRE_THAT(memory.MakeRoom(text, kMiB), IsOk());

@@ -18,8 +18,8 @@
 
 namespace forebay::cache {
 
-// A NextUse that answers as the test scripts it, before other threads ask.
-// Samples without a script are unknown.
+// A NextUse whose answers the test sets, before other threads ask. Samples
+// without an answer are unknown.
 class ScriptedNextUse final : public NextUse {
  public:
   void Want(std::uint64_t sample, std::int64_t at_nanos) {
@@ -66,7 +66,7 @@ class CacheHouse {
     request.purpose.job = job;
     return request;
   }
-  // Returns the answer if it arrives before Read() returns.
+  // Returns the answer if it comes before Read() returns.
   std::optional<absl::StatusOr<storage::ReadResult>> Read(
       storage::ReadRequest request) {
     auto answer =
@@ -110,8 +110,9 @@ class CacheHouse {
   std::unique_ptr<Cache> cache_;
 };
 
-// Returns a callback that appends the answer to `log`, as "name:content ". It
-// copies the result to `last` if `last` is given and there is no error.
+// Returns a callback that appends the answer to `log`, as "name:content ". If
+// there is no error and `last` is given, the callback also copies the result to
+// `last`.
 inline storage::ReadDone Into(std::string* log, std::string name,
                               storage::ReadResult* last = nullptr) {
   return [log, name = std::move(name),

@@ -1,5 +1,6 @@
-// Compares the cache with a simple model on random reads: both cache the same
-// samples, bytes are right, and memory stays within its bounds.
+// Compares the cache with a simple model on random reads. The cache and the
+// model cache the same samples, bytes are right, and memory stays within its
+// bounds.
 
 #include <map>
 #include <random>
@@ -16,7 +17,8 @@ constexpr std::uint64_t kSamples = 40;
 constexpr std::uint64_t kBytes = 1'000;
 
 std::string NameOf(std::uint64_t sample) {
-  return "sample" + std::to_string(10 + sample);  // all names are equally long
+  // All names have the same length.
+  return "sample" + std::to_string(10 + sample);
 }
 
 // A random order of reads, which is fully known in advance.
@@ -42,8 +44,9 @@ class Future {
   std::vector<std::uint64_t> reads_;
 };
 
-// Belady's algorithm with bypass. Among samples that are never wanted again it
-// evicts the least recently used, but not for another such sample.
+// Belady's algorithm with bypass. Among samples that are never wanted again, it
+// evicts the least recently used one. It evicts none for another sample that is
+// never wanted again.
 class Model {
  public:
   explicit Model(std::size_t capacity) : capacity_(capacity) {}
@@ -111,7 +114,7 @@ TEST_CASE("The cache keeps what is wanted first", "[cache][cache_model]") {
   }
 }
 
-// A source that counts the bytes that it gave out and that still exist.
+// A source that counts those of its bytes that still exist.
 class CountedSource final : public storage::ByteSource {
  public:
   void Read(absl::Span<storage::ReadRequest> requests) override {

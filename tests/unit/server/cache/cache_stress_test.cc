@@ -1,5 +1,5 @@
-// Runs many threads on a small cache over real storage threads, mainly for
-// ThreadSanitizer.
+// Runs many threads on a small cache over real storage threads. This is mainly
+// a test for ThreadSanitizer.
 
 #include <atomic>
 #include <latch>

@@ -41,7 +41,7 @@ TEST_CASE("The cache tells extents and versions and objects and roots apart",
   CHECK(house.Text(part) == "irs");
   const auto second = house.memory().Put("a", "other");
   CHECK(house.Text(house.Request("a", second)) == "other");
-  // A request for the first version still finds it.
+  // A request for the first version still gets the first content.
   CHECK(house.Text(house.Request("a", first)) == "first");
   CHECK(house.Text(house.Request("b", second)) == "NOT_FOUND: b: is gone");
   auto elsewhere = house.Request("a", second);
@@ -128,7 +128,7 @@ TEST_CASE("A read of the cache has its most urgent waiter's purpose",
   REQUIRE_THAT(house.below().reads(), SizeIs(1));
   CHECK(house.below().reads()[0].purpose.urgency == 2);
   CHECK(house.below().reads()[0].purpose.job == 2);
-  // The source learns of the other readers (Share) once the read below has a
+  // The source below learns of the other readers by Share, once its read has a
   // ticket.
   std::vector<std::uint64_t> sharers;
   for (const auto& [ticket, purpose] : house.below().shares()) {
@@ -187,8 +187,8 @@ TEST_CASE("What readers hold of the cache counts until they let go",
   const auto a = house.Request("a", house.memory().Put("a", "1234"));
   const auto b = house.Request("b", house.memory().Put("b", "5678"));
   auto cached = house.Read(a);
-  // `a` is wanted later than `b`, but a reader holds it, so `b` is read and not
-  // cached.
+  // Sample `a` is wanted later than `b`. A reader holds `a`, so `b` is read and
+  // not cached.
   auto a_again = a;
   a_again.purpose.next_use_nanos = 1'000'000;
   house.Read(a_again);
@@ -241,7 +241,7 @@ TEST_CASE("The cache reserves its memory in the budget and gives it back",
   CHECK_THAT(refused, HasCode(absl::StatusCode::kResourceExhausted));
   auto cached = house.Read(house.Request("a", house.memory().Put("a", "1234")));
   house.DestroyCache();
-  // The budget stays in use as long as any reader holds the bytes.
+  // The memory stays reserved as long as any reader holds the bytes.
   CHECK(house.budget().used() == 10'000);
   CHECK(CacheHouse::TextOf(*cached) == "1234");
   cached.reset();

@@ -1,4 +1,4 @@
-// Compares the cache with Belady's algorithm, in a shorter form of
+// Compares the cache with Belady's algorithm. This is a shorter form of
 // tests/bench/cache/hit_ratio.
 
 #include "tests/catch/catch.h"

@@ -12,8 +12,8 @@ namespace {
 using tests::ElementsAre;
 using tests::IsEmpty;
 
-// A loader that wants each even sample `after` + its number nanoseconds from
-// now, and no odd samples.
+// A loader that wants no odd samples. It wants even sample n in `after` + n
+// nanoseconds.
 class Even final : public LoaderNextUse {
  public:
   explicit Even(std::int64_t after) : after_(after) {}

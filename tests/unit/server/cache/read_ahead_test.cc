@@ -28,7 +28,7 @@ std::string NameOf(std::uint64_t sample) {
 }
 
 // Hints of blocks of ten samples. The reader wants the samples one after
-// another, except for those from `foreign` on.
+// another, up to `foreign`.
 class Tens final : public storage::ReadAheadHints {
  public:
   Tens(std::vector<storage::ObjectVersion> versions, std::uint64_t foreign)
@@ -118,7 +118,7 @@ class House {
   std::size_t seen_ = 0;
 };
 
-// The memory of one cached sample, in bytes.
+// The bytes of memory that one cached sample takes.
 constexpr std::uint64_t kEach = storage::HeldBytes(kBytes) + 3 + 512;
 
 TEST_CASE("A cache miss brings its neighbours in once", "[cache][read_ahead]") {
@@ -145,7 +145,7 @@ TEST_CASE("Bytes that are read ahead count as read once and found once",
   CHECK(snapshot.total.source.bytes == 4 * kBytes);
   CHECK(snapshot.total.memory.bytes == 3 * kBytes);
   CHECK(snapshot.total.bytes_saved() == 0);
-  // A second reader of the neighbours saves bytes.
+  // A second reader of the neighbours needs no further bytes.
   for (std::uint64_t i : {6, 7, 8, 9}) house->Text(house.Request(i, 2));
   CHECK(house->cache().Snapshot().jobs.at(2).bytes_saved() == 4 * kBytes);
 }
@@ -213,11 +213,11 @@ TEST_CASE("A reader that wants a neighbour meanwhile joins its read-ahead",
   CHECK(snapshot.jobs.at(1).source.reads == 3);
   CHECK(snapshot.jobs.at(2).shared.reads == 1);
   CHECK(snapshot.jobs.at(2).source.reads == 0);
-  // Two neighbours have no reader yet.
+  // Nobody has read two of the neighbours yet.
   CHECK(snapshot.total.bytes_saved() == 0);
 }
 
-// All payers share the read: otherwise the cap of one would delay a read that
+// All payers share the read. If only one paid, its cap could delay a read that
 // all wait for.
 TEST_CASE("The payers of a sample pay for the read-ahead of its neighbours",
           "[cache][read_ahead]") {
@@ -292,8 +292,8 @@ TEST_CASE("Neighbours that are read ahead do not evict each other",
   }
   for (std::uint64_t i = 1; i < 6; ++i) house.Want(i, 1000);
   house->Text(house.Request(20));
-  // The cache asks for s20 itself, and for as many neighbours as 0 and 6 to 9
-  // leave memory for.
+  // The cache requests s20 itself, and as many neighbours as fit beside 0 and 6
+  // to 9.
   CHECK_THAT(house.Asked(), ElementsAre("s20", "s21", "s22", "s23", "s24"));
   for (std::uint64_t i = 1; i < 6; ++i) {
     CHECK(house->Text(house.Plain(i)) == House::ContentOf(i));
@@ -301,7 +301,7 @@ TEST_CASE("Neighbours that are read ahead do not evict each other",
   CHECK_THAT(house.Asked(), IsEmpty());
 }
 
-// Another rank may want neighbours that this rank does not want.
+// Another rank may want neighbours that this rank does not read.
 TEST_CASE("Read-ahead also brings in neighbours that others want as soon",
           "[cache][read_ahead]") {
   House house(kPlenty, /*foreign=*/5);

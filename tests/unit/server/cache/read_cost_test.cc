@@ -14,7 +14,7 @@ TEST_CASE("The read cost of a byte is the time that the source was busy",
   std::int64_t now = 0;
   constexpr std::uint64_t kBytes = 10'000'000;
   for (int i = 0; i < 1'000; ++i) {
-    // Two reads run at the same time, then there is a pause.
+    // Two reads run at the same time, and then there is a pause.
     cost.Begin(now);
     cost.Begin(now);
     now += 2 * kBytes / 10;
@@ -23,7 +23,8 @@ TEST_CASE("The read cost of a byte is the time that the source was busy",
     now += 1'000'000'000;
   }
   CHECK_THAT(cost.NanosPerByte(), WithinAbs(0.1, 0.003));
-  // Idle time between reads does not make the source seem slower, for a while.
+  // The pauses did not count. The source now becomes slower, which shows only
+  // after many reads.
   for (int i = 0; i < 10; ++i) {
     cost.Begin(now);
     now += 10 * kBytes;

@@ -23,7 +23,8 @@ TEST_CASE("A variant pays if it is used often or costs nothing",
   CHECK(reuse.IsWorthMaking(1, 249, 100));
   CHECK_FALSE(reuse.IsWorthMaking(1, 251, 100));
   CHECK(reuse.IsWorthMaking(1, 0, 1));
-  // The estimator learns that variants are now evicted unused.
+  // The estimator learns that variants are now evicted without having been
+  // used.
   for (int i = 0; i < 2'000; ++i) reuse.RecordEviction(1, 0);
   CHECK_FALSE(reuse.IsWorthMaking(1, 100, 100));
 }

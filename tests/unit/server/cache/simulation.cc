@@ -48,8 +48,9 @@ sampler::Sampler SamplerOf(const Plan& plan, std::size_t loader) {
   return *sampler::Sampler::Create(spec, plan.samples);
 }
 
-// Returns the plan's trace. It goes on for two epochs of the slowest loader
-// after the counted ones, so that Belady's algorithm sees enough of the future.
+// Returns the plan's trace. After the counted steps, the trace goes on for two
+// epochs of the slowest loader, so that Belady's algorithm sees enough of the
+// future.
 Trace Record(const Plan& plan) {
   std::int64_t slowest = 0;
   for (const Plan::Loader& loader : plan.loaders) {
@@ -92,8 +93,8 @@ Trace Record(const Plan& plan) {
   return trace;
 }
 
-// Reads the trace up to the end of the counted steps. Calls `hit(sample, i)`
-// for the i-th of all reads. Returns hits over reads in the counted steps.
+// Reads the trace up to the end of the counted steps, and calls `hit(sample,
+// i)` for read number i of all. Returns hits / reads in the counted steps.
 template <typename Hit>
 double RatioOf(const Trace& trace, Hit hit) {
   std::uint64_t reads = 0;
@@ -130,7 +131,7 @@ double Clairvoyant(const Plan& plan, const Trace& trace, std::size_t entries) {
 }
 
 double LeastRecentlyUsed(const Trace& trace, std::size_t entries) {
-  std::list<std::uint64_t> kept;  // last used first
+  std::list<std::uint64_t> kept;  // most recently used first
   std::unordered_map<std::uint64_t, std::list<std::uint64_t>::iterator> where;
   return RatioOf(trace, [&](std::uint64_t sample, std::uint64_t) {
     const auto found = where.find(sample);
@@ -146,8 +147,8 @@ double LeastRecentlyUsed(const Trace& trace, std::size_t entries) {
   });
 }
 
-// A source that gives bytes of the right length at once, the same bytes for all
-// reads.
+// A source that answers at once, with bytes of the right length that are the
+// same for all reads.
 class SimulatedSource final : public storage::ByteSource {
  public:
   void Read(absl::Span<storage::ReadRequest> requests) override {
@@ -164,8 +165,8 @@ class SimulatedSource final : public storage::ByteSource {
   std::uint64_t bytes_read_ = 0;
 };
 
-// A loader as the cache sees it. It tells its pace and position as a stream
-// does, and reads.
+// A loader from the cache's side. It reads, and reports its pace and position
+// as a stream does.
 class SimulatedLoader {
  public:
   SimulatedLoader(const Plan& plan, std::size_t loader,
@@ -199,7 +200,7 @@ storage::ReadRequest RequestFor(std::uint64_t sample) {
       storage::FakeRoot::Make({.uri = "simulated", .identity = "simulated"});
   storage::ReadRequest request;
   request.root = root;
-  // All names are equally long.
+  // All names have the same length.
   request.object = std::to_string(10'000'000 + sample);
   request.version = {kSampleBytes, 1};
   request.length = kSampleBytes;

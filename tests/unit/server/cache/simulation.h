@@ -17,18 +17,20 @@ struct Plan {
   std::uint64_t samples = 20'000;
   std::vector<Loader> loaders;
   std::uint64_t batch_size = 64;
-  double fraction = 0.25;  // of the samples that fit into the cache
-  // Epochs of the slowest loader, after its first, for which hits are counted.
+  double fraction = 0.25;  // part of the samples that fits into the cache
+  // Number of epochs in which hits are counted, in epochs of the slowest
+  // loader. They begin after that loader's first epoch.
   std::uint64_t epochs = 3;
 };
 
-// Hits over reads, by three algorithms on one trace.
+// Hits / reads of three algorithms on one trace.
 struct HitRatios {
-  double ours = 0;         // the cache, with the loaders' next use
+  double ours = 0;         // the real cache, which knows the loaders' next use
   double clairvoyant = 0;  // Belady's algorithm, with bypass
   double lru = 0;
-  std::uint64_t bytes_read = 0;  // of `ours`, from the source
-  std::uint64_t bytes = 0;       // bytes of all samples
+  // Bytes that the real cache read from the source.
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes = 0;  // bytes of all samples
 };
 
 HitRatios Simulate(const Plan& plan);

@@ -21,7 +21,7 @@ using tests::SizeIs;
 
 constexpr std::uint64_t kPlenty = 1 << 20;
 
-// A root that can tell an object's revision only if the test lets it.
+// A root that can tell an object's revision only while the test allows it.
 class WaveringRoot final : public storage::Root {
  public:
   explicit WaveringRoot(const storage::Root& root)
@@ -49,8 +49,8 @@ class WaveringRoot final : public storage::Root {
   std::function<void()> on_look_;
 };
 
-// A source that gives each request the root that the source knows, so that
-// staleness checks reach it.
+// A source that replaces each request's root by its own, whose revisions the
+// test controls.
 class AskingSource final : public storage::ByteSource {
  public:
   AskingSource(storage::ByteSource* inner,
@@ -155,7 +155,7 @@ TEST_CASE_METHOD(
         "b:CONTENT ");
   CHECK(looks == 4);
 
-  // A change after this call is noticed by the next one.
+  // A change after this read is noticed by the next read.
   memory_.Rewrite("a", "another", kAnother);
   root_->set_revision(kAnother);
   requests.clear();
@@ -217,7 +217,7 @@ TEST_CASE_METHOD(
   CHECK(last_.revision == kAnother);
   CHECK(cache_->Snapshot().total.source.reads == 2);
   CHECK(cache_->Snapshot().total.memory.reads == 0);
-  // The new bytes are cached as that revision from then on.
+  // From then on, the new bytes are cached with that revision.
   Read();
   last_ = {};
   Read();
@@ -237,8 +237,8 @@ TEST_CASE_METHOD(StalenessCheckTest,
   CHECK_THAT(log_, Contains("a:FAILED_PRECONDITION: a: is another file"));
 }
 
-// Two indexes of one shard were made before and after it was rewritten. A read
-// for one of them does not answer the other.
+// There are two indexes of one shard, from before and after it was rewritten. A
+// read for one of them must not answer a read for the other.
 TEST_CASE_METHOD(
     StalenessCheckTest,
     "A request for another revision is read alone and joins no read in flight",
@@ -273,15 +273,15 @@ TEST_CASE_METHOD(
   }
 }
 
-// This case is that of the test above, but the read in flight began after the
-// hit was found.
+// This is the case of the test above, except that the read in flight began
+// after the hit was found.
 TEST_CASE_METHOD(
     StalenessCheckTest,
     "A staleness check of another revision is read alone and joins no read",
     "[cache][staleness_check]") {
   memory_.Rewrite("a", "CONTENT", kAnother);
   Read();
-  Read();  // from now on it is cached as that revision
+  Read();  // from now on the new bytes are cached with that revision
   bool looked = false;
   root_->set_on_look([this, &looked] {
     if (!std::exchange(looked, true)) Read();
@@ -299,8 +299,8 @@ TEST_CASE_METHOD(
   CHECK(log_ == "a:FAILED_PRECONDITION: a: is another file own:CONTENT ");
 }
 
-// A variant's staleness check is not joined by a request for another revision,
-// either.
+// A request for another revision does not join the staleness check of a
+// variant, either.
 TEST_CASE_METHOD(StalenessCheckTest,
                  "A request for another revision does not wait for a variant's "
                  "staleness check",

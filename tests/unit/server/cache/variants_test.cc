@@ -1,5 +1,5 @@
-// Tests of variants that readers made, cached beside the bytes that they were
-// made from.
+// Tests of variants, which readers made and which are cached beside the
+// original bytes.
 
 #include <cstring>
 #include <string>
@@ -56,12 +56,12 @@ storage::ReadRequest Sample(CacheHouse& house, const std::string& name,
 TEST_CASE("Cached variants evict one another within their part of the cache",
           "[cache][variants]") {
   constexpr std::size_t kBytes = 40'000;
-  constexpr std::uint64_t kPart = 450'000;  // bytes of ten, with overhead
+  constexpr std::uint64_t kPart = 450'000;  // bytes of ten variants, in all
   constexpr std::uint64_t kSamples = 40;
   CacheHouse house(4 * kPlenty, kPart);
   CHECK(house.cache().variant_capacity() == kPart);
   storage::ReadRequest last;
-  // Later samples are wanted sooner.
+  // Samples with higher numbers are wanted sooner.
   for (std::uint64_t i = 0; i < kSamples; ++i) {
     house.next_use().Want(i, static_cast<std::int64_t>(1'000'000 * (99 - i)));
     last = Sample(house, "sample " + std::to_string(i), i);
@@ -72,11 +72,11 @@ TEST_CASE("Cached variants evict one another within their part of the cache",
   const auto snapshot = house.cache().Snapshot();
   CHECK(snapshot.decoded.entry_bytes <= kPart);
   CHECK(snapshot.decoded.entries >= 5);
-  // The bytes as read fill all other memory, and stay cached.
+  // The original bytes fill all other memory, and stay cached.
   CHECK(snapshot.entries - snapshot.decoded.entries == kSamples);
   CHECK(ReadAs(house, last).second == kUpper);
-  // A variant that is wanted later than all others gets no memory, though the
-  // cache has plenty.
+  // A variant that is wanted later than all others is not cached, although the
+  // cache has plenty of memory.
   house.next_use().Want(99, 999'000'000);
   const auto late = Sample(house, "late", 99);
   CHECK_FALSE(Offer(house, late, std::string(kBytes, 'x')));
@@ -104,7 +104,7 @@ TEST_CASE("Cached variants are given to readers that accept them",
   CHECK(snapshot.decoded.made == 1u);
   CHECK(snapshot.decoded.hits == 1u);
   CHECK(snapshot.decoded.saved_nanos == kSaves);
-  // Hits count as bytes of the source, whatever the variant.
+  // Whatever the variant, a hit counts the bytes that the source has.
   CHECK(snapshot.total.memory.reads == 3u);
   CHECK(snapshot.total.memory.bytes == 3 * std::strlen("content"));
 }
@@ -121,8 +121,8 @@ TEST_CASE("A variant is cached once and not where its root is nameless",
                                       .saves_nanos = 1});
   REQUIRE(first != nullptr);
   first->span()[0] = '1';
-  // Two readers may make the same variant at the same time. Only one of the two
-  // is cached.
+  // Two readers may make the same variant at the same time. Only one copy is
+  // cached.
   REQUIRE(Offer(house, request, "2"));
   house.cache().Insert(std::move(first));
   CHECK(ReadAs(house, request) == Answer("2", kUpper));
@@ -161,8 +161,8 @@ TEST_CASE("Cached variants never take more than the cache's capacity",
     kept += Offer(house, Sample(house, std::to_string(i), i), variant);
     CHECK(house.cache().Snapshot().used <= 200'000u);
   }
-  // Each later variant is wanted sooner than those before it. A few are
-  // rejected all the same, without a random draw.
+  // Each variant is wanted sooner than all earlier ones. A few are still
+  // rejected, but not by a random draw.
   CHECK(kept > 30);
   CHECK(house.cache().Snapshot().evicted.reads > 25u);
   CHECK_FALSE(
@@ -197,7 +197,7 @@ TEST_CASE("A rejected offer of a variant evicts no variant",
   house.next_use().Want(3, 2'000);
   REQUIRE(Offer(house, late, std::string(10'000, 'l')));
   REQUIRE(Offer(house, soon, std::string(30'000, 's')));
-  // The sample that is wanted later is too small to make room for 45 kB.
+  // To evict the one sample that is wanted later would not free 45 kB.
   CHECK_FALSE(Offer(house, between, std::string(45'000, 'b')));
   CHECK(ReadAs(house, late).second == kUpper);
   CHECK(ReadAs(house, soon).second == kUpper);
@@ -212,7 +212,7 @@ TEST_CASE(
   const auto late = Sample(house, "late", 1);
   house.next_use().Want(1, 900'000'000);
   REQUIRE(Offer(house, late, std::string(60'000, 'l')));
-  // Samples that are wanted at once fill all other memory.
+  // Samples that are wanted at once fill the rest of the memory.
   for (std::uint64_t i = 10; i < 14; ++i) {
     const std::string name = std::to_string(i);
     house.next_use().Want(i, 1);
@@ -262,8 +262,8 @@ TEST_CASE("Cached variants are gone once they are dropped",
   CHECK(house.cache().Snapshot().decoded.entries == 0u);
 }
 
-// The cache has samples "a", which is wanted soon, and "b" as read, and a
-// variant of "a".
+// The cache has the original bytes of "a" and "b", and a variant of "a". Sample
+// "a" is wanted soon.
 class CoveredTest {
  protected:
   static constexpr std::size_t kRead = 50'000;
@@ -283,7 +283,7 @@ class CoveredTest {
     request.sample = {1, sample};
     return request;
   }
-  // Returns whether the sample's bytes as read are cached.
+  // Returns whether the sample's original bytes are cached.
   bool HasRead(const storage::ReadRequest& request) {
     const auto before = house_.below().times(request.object);
     house_.Text(request);
@@ -293,7 +293,7 @@ class CoveredTest {
   CacheHouse house_;
   const storage::ReadRequest a_ = Put("a", 1, kRead);
   const storage::ReadRequest b_ = Put("b", 2, kRead);
-  // Sample "c" does not fit beside both, and is wanted after them.
+  // Sample "c" does not fit beside "a" and "b", and is wanted after them.
   const storage::ReadRequest c_ = Put("c", 3, 90'000);
 };
 
@@ -328,7 +328,7 @@ TEST_CASE_METHOD(CoveredTest, "Bytes stay cached once their variant is evicted",
   CHECK_FALSE(HasRead(c_));
 }
 
-// A source that gives each request the root that the source knows.
+// A source that replaces each request's root by its own.
 class RootedSource final : public storage::ByteSource {
  public:
   RootedSource(storage::ByteSource* inner,

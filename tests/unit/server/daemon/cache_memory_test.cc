@@ -17,7 +17,8 @@ TEST_CASE(
   CHECK(*CacheMemory("25%", 100 * kMiB) == 25 * kMiB);
   CHECK(*CacheMemory("0", 100 * kMiB) == 0);
   CHECK(*CacheMemory("0%", 100 * kMiB) == 0);
-  // The budget, not the setting, refuses a size that exceeds the host's memory.
+  // A size above the host's memory is a valid setting; the memory budget
+  // refuses it.
   CHECK(*CacheMemory("200MiB", 100 * kMiB) == 200 * kMiB);
   for (const char* text : {"", "much", "1", "-1B", "101%", "automatic"}) {
     CAPTURE(text);

@@ -113,7 +113,7 @@ TEST_CASE("The configuration refuses values out of range", "[daemon][config]") {
   CHECK(Refusal("[cache]\ndecoded = 'on'") ==
         "f.toml: cache.decoded must be \"auto\", \"off\" or a size, such as "
         "\"10GiB\" or \"25%\", not \"on\" (line 2)");
-  // No double has these values.
+  // No double has exactly one of these values.
   for (const char* number :
        {"9007199254740993", "9223372036854775807", "-9223372036854775807"}) {
     CAPTURE(number);
@@ -241,7 +241,7 @@ TEST_CASE("The configuration refuses keys that nest deep", "[daemon][config]") {
     for (int i = 1; i < depth; ++i) key += ".a";
     return key;
   };
-  // To destroy so many tables recursively would end the program.
+  // Destroying so many nested tables by recursion would overflow the stack.
   const std::string deep = dotted(500'000);
   CHECK(Refusal("[cpu]\n" + deep + " = 1\n") ==
         "f.toml: no line may have more than 500 dots (line 2)");
@@ -266,7 +266,7 @@ TEST_CASE("The configuration's file errors name the file", "[daemon][config]") {
   CHECK_FALSE(ReadConfig("/").ok());
 }
 
-// Checks that `example` has each field, and with its default value.
+// Checks that `example` has each field, with the field's default value.
 void ExpectDefaults(const Message& example, const std::string& prefix) {
   const auto& reflection = *example.GetReflection();
   const auto& descriptor = *example.GetDescriptor();
@@ -321,8 +321,8 @@ void ForEachKey(const std::function<void(const FieldDescriptor&)>& check) {
 }
 
 TEST_CASE("Every number in the configuration has a range", "[daemon][config]") {
-  // A key without a range of its own would accept all that protobuf's type
-  // holds.
+  // A key without a range of its own would accept every value of its protobuf
+  // type.
   ForEachKey([](const FieldDescriptor& key) {
     if (key.cpp_type() == FieldDescriptor::CPPTYPE_STRING) return;
     const proto::Takes& takes = key.options().GetExtension(proto::takes);

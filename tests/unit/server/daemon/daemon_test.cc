@@ -30,7 +30,7 @@ using Client = session::RawClient;
 class DaemonTest {
  protected:
   DaemonTest() {
-    // The program, too, starts its log before any thread.
+    // The real program also starts its log before it starts any thread.
     static const absl::Status log = base::StartLog("info");
     REQUIRE_THAT(log, IsOk());
     char directory[] = "/tmp/forebay-daemon.XXXXXX";
@@ -83,8 +83,8 @@ TEST_CASE_METHOD(DaemonTest, "The daemon serves an epoch to a client",
   CHECK(client.Start(opened.loader_id()).has_error());
 }
 
-// Reads, tasks and releases are under way when the daemon ends. The test is
-// whether a sanitizer finds fault.
+// Reads, tasks and releases are in progress when the daemon ends. The test is
+// whether a sanitizer reports an error.
 TEST_CASE_METHOD(DaemonTest, "The daemon shuts down in the middle of epochs",
                  "[daemon]") {
   std::vector<std::unique_ptr<Client>> clients;
@@ -93,7 +93,7 @@ TEST_CASE_METHOD(DaemonTest, "The daemon shuts down in the middle of epochs",
     const auto opened = clients.back()->Open(folder_);
     CHECK(clients.back()->Start(opened.loader_id()).has_epoch_started());
   }
-  clients.pop_back();  // its process lives on
+  clients.pop_back();  // the client's process lives on
   StopDaemon();
 }
 

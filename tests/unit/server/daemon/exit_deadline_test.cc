@@ -12,7 +12,7 @@ namespace {
 constexpr std::chrono::hours kLong(1);
 constexpr std::chrono::nanoseconds kNone(0);
 
-// Notes the steps at which the process would otherwise end.
+// Records the steps, instead of ending the process.
 struct Notes {
   std::string order;
   std::promise<void> exited;

@@ -78,7 +78,7 @@ TEST_CASE_METHOD(OpenGpuDriverTest, "The daemon finds an installed GPU plug-in",
                  "[daemon][gpus]") {
   std::filesystem::copy_file(kGood, root_ + "/lib/forebay" + kFile);
   CHECK(Open("auto").devices.size() == 2);
-  // A plug-in beside the program comes before an installed one.
+  // The daemon prefers a plug-in beside its program to an installed one.
   std::ofstream(root_ + "/bin" + kFile) << "not a library";
   CHECK(Open("auto").absence ==
         root_ + "/bin" + kFile + " is not a shared library");

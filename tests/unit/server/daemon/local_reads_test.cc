@@ -113,7 +113,7 @@ TEST_CASE("Caps of a job hold up its local reads", "[daemon][local_reads]") {
     executor::ThreadPoolExecutor executor(1);
     base::MemoryBudget budget(std::uint64_t{1} << 30);
     LocalReads reads(config, &executor, &budget, &shares);
-    // Bytes a second, after a free burst of one read.
+    // The cap is in bytes per second. One read is free as a burst.
     shares.SetCap(/*job=*/0, 1e-3);
     CHECK_THAT(TryToRead(&reads), IsOk());
     absl::Status read = absl::UnknownError("not read");

@@ -134,7 +134,7 @@ TEST_CASE_METHOD(RemoteReadsTest,
                  "[daemon][remote_reads]") {
   bucket_.Put("p/a", "in a bucket");
   web_.Put("a", "on the web");
-  // Bytes a second, after a free burst of one read.
+  // The cap is in bytes per second. One read is free as a burst.
   shares_.SetCap(/*job=*/0, 1e-3);
   s3_.Put("p/a", "in another bucket");
   const std::vector<std::string> uris = {"gs://bucket/p", web_.url(),
@@ -159,7 +159,8 @@ TEST_CASE_METHOD(RemoteReadsTest,
 TEST_CASE_METHOD(RemoteReadsTest,
                  "A remote host that hangs holds up no other host",
                  "[daemon][remote_reads]") {
-  constexpr int kReads = 600;  // more than are ever asked of a host at once
+  // More than the daemon ever requests of a host at once.
+  constexpr int kReads = 600;
   storage::http::ObjectServer hung;
   hung.Put("a", "late");
   web_.Put("a", "in time");
@@ -187,7 +188,7 @@ TEST_CASE_METHOD(RemoteReadsTest,
   routes_.Read(absl::MakeSpan(requests));
   const auto root = Open(web_.url());
   for (int i = 0; i < 100; ++i) CHECK(*Read(root, "a") == "in time");
-  // The state shows the sums of both hosts.
+  // The state is the sum of those of both hosts.
   const auto left = [this] {
     const storage::SourceState state = reads_.States()[0].second;
     CHECK(state.concurrency == 2 * schedule::ConcurrencyTunerOptions().initial);
@@ -207,8 +208,8 @@ TEST_CASE_METHOD(
   const storage::http::HttpServer metadata(
       [&](const storage::http::HttpServer::Asked&,
           storage::http::HttpServer::Peer& peer) {
-        // The begun answer makes its client wait for longer than an unanswered
-        // request.
+        // A client whose answer has begun waits longer than a client without an
+        // answer.
         peer.Send("HTTP/1.1 200 Answer\r\nContent-Length: 4\r\n\r\n");
         asked.count_down();
         go.wait();

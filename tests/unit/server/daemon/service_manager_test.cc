@@ -14,7 +14,7 @@
 namespace forebay::daemon {
 namespace {
 
-// A socket at $NOTIFY_SOCKET, which receives the messages that systemd would.
+// A socket at $NOTIFY_SOCKET that receives the messages to systemd.
 class ServiceManagerTest {
  protected:
   ServiceManagerTest() {

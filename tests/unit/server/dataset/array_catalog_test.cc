@@ -1,4 +1,4 @@
-// Tests how the catalog opens NumPy's files and tokens.
+// Tests how the catalog opens NumPy's files and files of tokens.
 
 #include <string>
 #include <vector>

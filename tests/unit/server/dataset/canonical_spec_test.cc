@@ -195,7 +195,8 @@ TEST_CASE("Settings of protocol 3 that their format does not have are refused",
                 "v3_parts { uri: 'a' }") == "a: dataset format 0 is not known");
 }
 
-// Any spec that can be parsed is refused, or becomes canonical for good.
+// Any spec that can be parsed is refused, or becomes canonical and then stays
+// the same.
 TEST_CASE("A canonical spec made of garbage has no settings of protocol 3",
           "[dataset][canonical_spec]") {
   const auto seed = std::random_device()();

@@ -26,7 +26,7 @@
 
 namespace forebay::dataset {
 
-// A tree of two classes, and catalogs that count their scans of it.
+// A tree of two class folders, and catalogs that count their scans of it.
 class CatalogTest {
  protected:
   CatalogTest() {
@@ -45,7 +45,7 @@ class CatalogTest {
     options.index_directory = tree_.path() + "/indexes";
     options.scan_threads = 2;
     options.budget = base::AmpleBudget();
-    // Every scan asks this clock once.
+    // Every scan calls this clock once.
     options.wall_clock = [this] {
       ++scans_;
       if (on_scan_ != nullptr) on_scan_();
@@ -54,7 +54,7 @@ class CatalogTest {
     return options;
   }
 
-  // Thread-safe, like the catalog.
+  // Any thread may call it, as Catalog is thread-safe.
   absl::Status OpenUntil(Catalog& catalog, const std::stop_token& stop) const {
     proto::DatasetSpec spec;
     spec.mutable_image_folder();
@@ -86,10 +86,11 @@ class CatalogTest {
   ScratchTree tree_;
   std::atomic<int> scans_ = 0;
   std::function<void()> on_scan_;  // called as each scan begins
-  // The clock is an hour ahead, so that all changes of the test seem long past.
+  // The clock is an hour ahead, so that all changes that the test makes seem
+  // old.
   std::int64_t ahead_nanos_ = 3'600'000'000'000;
   std::vector<std::string> warnings_;
-  mutable storage::MemorySource source_;  // folders are listed, not read
+  mutable storage::MemorySource source_;  // only lists folders
 };
 
 }  // namespace forebay::dataset

@@ -1,4 +1,4 @@
-// Tests when a catalog scans a folder, and for whom.
+// Tests when a catalog scans a folder, and which callers share the scan.
 
 #include <cstdint>
 #include <filesystem>
@@ -56,7 +56,7 @@ TEST_CASE_METHOD(CatalogTest, "The catalog scans changed directories anew",
   Catalog catalog(Options());
   auto before = Open(catalog);
   struct Change {
-    std::string directory;  // directory whose time changes
+    std::string directory;  // the directory whose modification time changes
     std::function<void()> make;
   };
   const std::vector<Change> changes = {
@@ -89,8 +89,8 @@ TEST_CASE_METHOD(CatalogTest, "The catalog scans changed directories anew",
   }
 }
 
-// A file may be added in the very tick of the clock in which its directory was
-// scanned. The directory's time then stays the same.
+// A file may be added in the same tick of the clock in which its directory was
+// scanned. The directory's modification time then stays the same.
 TEST_CASE_METHOD(CatalogTest,
                  "The catalog does not trust freshly changed directories",
                  "[dataset][catalog_scans]") {
@@ -126,7 +126,7 @@ TEST_CASE_METHOD(CatalogTest,
                                     "the index is built anew"));
   CHECK(Open(catalog)->version() == after->version());
   CHECK(scans_ == 2);
-  // An index that comes from disk notices a change of time alone, too.
+  // An index from disk also notices a change of modification time alone.
   SetModified("data/b/2.jpg", 7);
   Catalog later(Options());
   CHECK(Open(later)->version() != after->version());
@@ -134,8 +134,8 @@ TEST_CASE_METHOD(CatalogTest,
   CHECK(warnings_.size() == 2);
 }
 
-// MarkStale() stands for a read that notices the change: the file itself is not
-// checked.
+// MarkStale() plays a read that notices the change: the catalog does not check
+// the file itself.
 TEST_CASE_METHOD(CatalogTest,
                  "A replaced file makes the catalog scan at the next attach",
                  "[dataset][catalog_scans]") {
@@ -152,7 +152,7 @@ TEST_CASE_METHOD(CatalogTest,
   CHECK(after->At(0).length == 6);
   CHECK(before->At(0).length == 1);
   CHECK(IsKeptOnDisk());
-  // The last scan has noticed the change, so the new index is not stale.
+  // The latest scan has noticed the change, so the new index is not stale.
   catalog.MarkStale(*before);
   CHECK(Open(catalog)->version() == after->version());
   CHECK(scans_ == 2);
@@ -167,7 +167,7 @@ TEST_CASE_METHOD(CatalogTest, "The catalog ends a scan when nobody wants it",
   CHECK_THAT(status, HasCode(absl::StatusCode::kCancelled));
   CHECK(status.message() == tree_.path() + "/data: was not scanned to the end");
   CHECK_FALSE(IsKeptOnDisk());
-  // A caller that has already stopped begins no scan.
+  // A caller that was stopped before begins no scan.
   CHECK_THAT(OpenUntil(catalog, stop.get_token()),
              HasCode(absl::StatusCode::kCancelled));
   CHECK(scans_ == 1);
@@ -221,8 +221,8 @@ TEST_CASE_METHOD(
   scanner.join();
   waiter.join();
   CHECK_THAT(waited, IsOk());
-  // If the other caller waited already, the scan was for both. If not, the scan
-  // was stopped.
+  // If the other caller waited already, the scan was for both callers. If not,
+  // the scan was stopped.
   CHECK(scans_ == (scanned.ok() ? 1 : 2));
 }
 

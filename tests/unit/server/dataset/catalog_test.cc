@@ -40,7 +40,7 @@ TEST_CASE_METHOD(CatalogTest, "The catalog finds the index on disk",
     Catalog catalog(Options());
     version = Open(catalog)->version();
     CHECK(scans_ == 1);
-    // The index is loaded from disk, since no caller holds it.
+    // The index is loaded from disk, because no caller holds it.
     CHECK(Open(catalog)->version() == version);
     CHECK(scans_ == 1);
   }

@@ -8,8 +8,8 @@
 namespace forebay::dataset {
 namespace {
 
-// Keeps the text under a digest of its own. Returns how often the cache asked
-// for the text.
+// Adds the text under its own digest. Returns how often the cache asked for the
+// text.
 int Keep(DecompressedCache& cache, const std::string& text) {
   int calls = 0;
   cache.Keep(Version{static_cast<std::uint8_t>(text.front())}, text.size(),
@@ -35,7 +35,7 @@ TEST_CASE("The decompressed cache keeps the entries that were used last",
   CHECK(Has(cache, "abcd"));
   CHECK(Keep(cache, "5678") == 1);
   CHECK(Has(cache, "abcd"));
-  CHECK_FALSE(Has(cache, "1234"));  // was the least recently used
+  CHECK_FALSE(Has(cache, "1234"));  // this entry was the least recently used
   CHECK(Has(cache, "5678"));
 }
 

@@ -12,7 +12,7 @@
 namespace forebay::dataset {
 
 // The parts of a dataset that do not depend on the sample, given as options.
-// Datasets of tests derive from it, and define At() and ValuesOf().
+// Tests derive their datasets from this class, and define At() and ValuesOf().
 class FakeDataset : public Dataset {
  public:
   std::uint64_t size() const override { return options_.size; }
@@ -28,7 +28,7 @@ class FakeDataset : public Dataset {
     return options_.root;
   }
 
-  // Sets the fields, before other threads see the dataset.
+  // Sets the fields. Call it before other threads see the dataset.
   void set_fields(std::vector<Field> fields) {
     options_.fields = std::move(fields);
   }

@@ -45,7 +45,7 @@ class FakeLister final : public storage::ObjectLister {
   }
 
   std::atomic<int> lists = 0;
-  absl::Status status;            // status of each list
+  absl::Status status;            // the status that each list returns
   std::function<void()> on_list;  // called as each list begins
 
  private:

@@ -40,7 +40,7 @@ TEST_CASE("A folder probe says which folder does not answer until it does",
   const FolderProbe probe(
       "/folder", {.ask = [answer](const std::string&) { answer->wait(); },
                   .patience = std::chrono::milliseconds(100)});
-  // An overdue answer is not awaited again.
+  // Once an answer is overdue, later checks do not wait for it.
   for (int i = 0; i < 2; ++i) {
     const absl::Status hung = probe.Check();
     CHECK_THAT(hung, HasCode(absl::StatusCode::kUnavailable));

@@ -17,7 +17,7 @@ constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 
 class IndexCacheTest {
  protected:
-  // The budget counts an index as large as its reservation.
+  // In this test, an index is only a reservation of memory in the budget.
   using Index = std::shared_ptr<base::MemoryReservation>;
 
   // Opens an index of a new place.
@@ -44,7 +44,7 @@ TEST_CASE_METHOD(IndexCacheTest,
   std::weak_ptr<base::MemoryReservation> index = OpenAt("a", 5 * kMib);
   CHECK_FALSE(index.expired());
   CHECK(budget_.used() == 5 * kMib);
-  // An index that is opened again is kept once.
+  // An index that is opened twice is kept once.
   cache_.Keep("a", index.lock(), 5 * kMib);
   CHECK(index.use_count() == 1);
 }

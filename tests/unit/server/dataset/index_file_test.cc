@@ -18,7 +18,7 @@ using tests::IsOk;
 constexpr IndexFileType kType = {
     {'F', 'B', 'Y', 'T', 'E', 'S', 'T', 'S'}, 2, 0};
 
-// The items take more than one piece of a file.
+// The items are read in more than one piece.
 const std::vector<std::uint32_t> kItems(200'000, 7);
 
 std::string File() {

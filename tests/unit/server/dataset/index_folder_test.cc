@@ -24,7 +24,7 @@ std::string Name(char digit, const std::string& ending) {
 
 class IndexFolderTest {
  protected:
-  // Writes a file that was last used `days` days ago.
+  // Writes a file whose last use was `days` days ago.
   void Write(const std::string& name, std::size_t bytes, int days) {
     tree_.Write(name, std::string(bytes, 'x'));
     timespec times[2] = {{1'700'000'000 - 86'400 * days, 0}};

@@ -24,7 +24,7 @@ TEST_CASE("An object listing ends where an object is refused",
     return object.name == "b" ? absl::ResourceExhaustedError("full")
                               : absl::OkStatus();
   };
-  // The error of `take` is returned, whatever the list returns.
+  // The error of the callback `take` is returned, whatever the list returns.
   lister.status = absl::CancelledError("stopped");
   CHECK(TakeObjects(lister, *lister.root(), {}, take) ==
         absl::ResourceExhaustedError("full"));

@@ -19,7 +19,7 @@ class ObjectVersionLookupTest {
     for (int i = 0; i < 20; ++i) lister_.Put(std::to_string(i), i);
   }
 
-  // Looks up all objects. Any thread may call it.
+  // Looks up all objects, which must exist. Any thread may call it.
   void ExpectAllThere(ObjectVersionLookup& lookup) {
     for (std::uint64_t i = 0; i < 20; ++i) {
       const auto version = lookup.Find(std::to_string(i));

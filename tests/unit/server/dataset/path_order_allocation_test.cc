@@ -18,7 +18,7 @@ void* operator new(std::size_t bytes) {
   return memory;
 }
 
-// Catch2 allocates by this operator, and frees by those below.
+// Catch2 allocates by this operator, and frees by the operators below.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   ++allocations;
   return std::malloc(bytes);

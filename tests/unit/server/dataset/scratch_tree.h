@@ -10,8 +10,8 @@
 
 namespace forebay::dataset {
 
-// A directory that is removed with this object. If the system fails, its calls
-// end the test program. Not thread-safe.
+// A directory that is removed with this object. If a system call fails, the
+// test program ends. Not thread-safe.
 class ScratchTree {
  public:
   ScratchTree();
@@ -28,7 +28,7 @@ class ScratchTree {
   void MakeFifo(std::string_view path) const;
   void Remove(std::string_view path) const;
 
-  // Opens the tree, or a directory in it, as a client does.
+  // Opens the tree, or a directory in it, as the daemon opens it for a client.
   std::shared_ptr<const storage::local::LocalRoot> Root(
       std::string_view path = "") const;
 

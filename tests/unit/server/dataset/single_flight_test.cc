@@ -167,7 +167,7 @@ TEST_CASE("All jobs that wait for a search pay for it",
                   });
   });
   while (*first_reads.payers() != Jobs{1, 2}) std::this_thread::yield();
-  // The search goes on for the second caller alone.
+  // The search goes on, now only for the second caller.
   first.request_stop();
   CHECK(*first_reads.payers() == Jobs{2});
   found.count_down();
@@ -236,7 +236,7 @@ TEST_CASE(
   for (Found& each : found) {
     threads.emplace_back([&] {
       // The first search ends once all other callers have come. A caller that
-      // does not wait by then searches anew.
+      // does not wait by then starts a new search.
       ++entered;
       each = ints.Find("a", "a", {},
                        [&](const Ints::Start& start, const std::stop_token&) {

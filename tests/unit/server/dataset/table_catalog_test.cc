@@ -47,7 +47,7 @@ class TableCatalogTest {
   }
 
   ScratchTree tree_;
-  storage::MemorySource source_;  // nothing is read
+  storage::MemorySource source_;  // the test reads nothing from it
   Catalog catalog_;
   std::vector<std::string> warnings_;
 };

@@ -15,7 +15,7 @@ std::string Hex(const Version& version) {
       reinterpret_cast<const char*>(version.data()), version.size()));
 }
 
-// The expected values are XXH3_128bits of libxxhash 0.8.1.
+// libxxhash 0.8.1's XXH3_128bits has computed the expected values.
 TEST_CASE("A version digest is the hash of all that was added",
           "[dataset][version_digest]") {
   CHECK(Hex(VersionDigest().Get()) == "99aa06d3014798d86001c324468d497f");

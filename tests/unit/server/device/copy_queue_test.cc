@@ -26,7 +26,7 @@ namespace {
 using tests::HasCode;
 using tests::IsOk;
 
-// A GPU that records its copies, and whose Wait can be held up.
+// A GPU that records its copies. The test can make its Wait block.
 class GatedGpu final : public cuda::Gpu {
  public:
   absl::StatusOr<std::unique_ptr<cuda::GpuMemory>> Allocate(
@@ -74,7 +74,8 @@ class GatedGpu final : public cuda::Gpu {
     changed_.wait(lock, [this] { return waiting_; });
   }
   cuda::FakeGpu& fake() { return gpu_; }
-  // Returns the copies in their order: the memory and the bytes of each.
+  // Returns the copies in their order, each with its memory and number of
+  // bytes.
   std::vector<std::pair<const cuda::GpuMemory*, std::uint64_t>> started() {
     const std::lock_guard lock(mutex_);
     return started_;
@@ -124,8 +125,8 @@ class CopyQueueTest {
   }
 
   std::mt19937 random_{7};
-  // All cases share the clock: a queue's thread that was not joined outlives
-  // its case.
+  // All cases share the clock, because a queue's thread that was not joined
+  // outlives its case.
   static inline base::FakeClock clock;
   std::shared_ptr<GatedGpu> gpu_ = std::make_shared<GatedGpu>();
   std::unique_ptr<CopyQueue> queue_ = std::make_unique<CopyQueue>(gpu_, &clock);
@@ -268,7 +269,7 @@ TEST_CASE_METHOD(
   CHECK_THAT(queue_->health(), HasCode(absl::StatusCode::kDataLoss));
 }
 
-// The last user of a GPU may go with the end of a copy.
+// The end of a copy may destroy the last user of a GPU.
 TEST_CASE_METHOD(CopyQueueTest,
                  "The copy queue may be destroyed by the end of a copy",
                  "[device][copy_queue]") {

@@ -83,7 +83,7 @@ TEST_CASE_METHOD(DeviceDirectoryTest,
         "the daemon has no GPU: no plug-in is installed");
 }
 
-// A driver that opens GPU 0 only once the test lets it.
+// A driver that opens GPU 0 only when the test allows it.
 class HangingDriver final : public cuda::Driver {
  public:
   const cuda::Inventory& inventory() const override {

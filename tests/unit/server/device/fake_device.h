@@ -17,14 +17,14 @@
 
 namespace forebay::device {
 
-// A copier whose copies complete when the test says so, on the test's thread.
-// Any thread may start copies.
+// A copier whose copies are completed by the test, on the test's thread. Any
+// thread may start copies.
 class FakeCopier final : public Copier {
  public:
   explicit FakeCopier(std::shared_ptr<cuda::Gpu> gpu) : gpu_(std::move(gpu)) {}
   ~FakeCopier() override { FakeCopier::Stop(); }
 
-  // The error of the next copies; they succeed while it is OK.
+  // The error of the next copies. While it is OK, copies succeed.
   absl::Status failure;
   // Why no copy can start; OK if copies can.
   absl::Status refusal;
@@ -38,7 +38,7 @@ class FakeCopier final : public Copier {
     return started_;
   }
 
-  // Completes the waiting copy of that number.
+  // Completes the waiting copy with this number.
   void Step(std::size_t number = 0) {
     Copy copy = Take(number);
     absl::Status status = failure;
@@ -90,7 +90,7 @@ class FakeCopier final : public Copier {
   CopyCounters counters_ ABSL_GUARDED_BY(mutex_);
 };
 
-// A GPU whose memory is the host's, and its copier.
+// A GPU whose memory is host memory, and its copier.
 struct FakeDevice {
   explicit FakeDevice(int ordinal,
                       std::uint64_t memory = std::uint64_t{1} << 30) {

@@ -21,7 +21,8 @@ using tests::IsOk;
 
 constexpr std::uint64_t kBytes = 8192;
 
-// Another process's mapping of shared memory, which keeps the descriptor.
+// A mapping of shared memory as in another process. The object also holds the
+// descriptor.
 class Other {
  public:
   ~Other() {

@@ -11,7 +11,7 @@
 
 namespace forebay::executor {
 
-// A clock of CPU time that passes only as the test says.
+// A clock of CPU time that advances only when the test says so.
 class FakeCpuClock final : public CpuClock {
  public:
   std::int64_t OfCaller() const override { return Of(pthread_self()); }
@@ -22,13 +22,13 @@ class FakeCpuClock final : public CpuClock {
     return found == nanos_.end() ? 0 : found->second;
   }
 
-  // Adds CPU time to the calling thread's.
+  // Adds CPU time to that of the calling thread.
   void Advance(std::int64_t nanos) { AdvanceOf(pthread_self(), nanos); }
   void AdvanceOf(pthread_t thread, std::int64_t nanos) {
     const std::lock_guard lock(mutex_);
     nanos_[thread] += nanos;
   }
-  // Returns how often a thread has asked for another thread's time.
+  // Returns how often any thread has asked for the time of another thread.
   int looks() const {
     const std::lock_guard lock(mutex_);
     return looks_;

@@ -24,7 +24,7 @@ inline constexpr std::int64_t kSecond = 1'000'000'000;
 inline constexpr Demand kShortOne = {.cpu_nanos = kMilli};
 inline constexpr Demand kLongOne = {.cpu_nanos = 10 * kMilli};
 
-// A task that runs until the test lets it go.
+// A task that runs until the test ends it.
 class HeldTask {
  public:
   HeldTask(ThreadPoolExecutor& executor, schedule::Flow flow,
@@ -69,11 +69,12 @@ class HeldTask {
     pthread_t thread = {};
   };
 
-  // The state is shared, as a task that never starts may outlive this object.
+  // The state is shared because a task that never starts may outlive this
+  // object.
   const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-// An executor whose time and CPU time pass as the tests say.
+// An executor whose time and CPU time the tests advance.
 class LongTasksTest {
  protected:
   ThreadPoolExecutorOptions options() {
@@ -89,8 +90,8 @@ class LongTasksTest {
     const std::lock_guard lock(mutex_);
     return lowered_.contains(task.id());
   }
-  // Returns once a thread has looked at the running tasks' CPU time. Time
-  // advances until it may look again.
+  // Returns once a thread has checked the CPU time of running tasks. Advances
+  // the time until a thread may check.
   void AwaitLook() {
     const int before = cpu_.looks();
     while (cpu_.looks() == before) {
@@ -98,15 +99,15 @@ class LongTasksTest {
       std::this_thread::yield();
     }
   }
-  // Gives threads that look at running tasks the time and the turns to do so.
+  // Gives the threads that check running tasks time to do so.
   void LetLooksCome() {
     for (int i = 0; i < 10'000; ++i) {
       clock_.Advance(kOverrunNanos);
       std::this_thread::yield();
     }
   }
-  // Returns once the task has started. Other tasks may have to turn out to be
-  // long before it can.
+  // Returns once the task has started. Before that, other tasks may have to
+  // count as long.
   void AwaitStartOf(const HeldTask& task) {
     while (!task.has_started()) {
       clock_.Advance(kLongTaskNanos);

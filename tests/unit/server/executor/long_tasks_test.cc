@@ -63,7 +63,7 @@ TEST_CASE_METHOD(
   gate.LetGo();
   const int cost = static_cast<int>(kLongOne.cpu_nanos / kMilli);
   while (ran < cost) std::this_thread::yield();
-  // Short tasks that run beyond the cost would have run by now.
+  // If short tasks ran beyond the cost, they would have run by now.
   for (int i = 0; i < 100; ++i) std::this_thread::yield();
   CHECK(ran <= cost + 2);
   CHECK_FALSE(waiting.has_started());
@@ -87,7 +87,7 @@ TEST_CASE_METHOD(LongTasksTest,
     beside.AwaitEnd();
   }
   alone.AwaitEnd();
-  // The last short task came less than a second ago.
+  // The latest short task came less than a second ago.
   HeldTask soon(executor, 1, kLongOne);
   soon.AwaitStart();
   CHECK(HasLowPriority(soon));
@@ -108,8 +108,8 @@ TEST_CASE_METHOD(LongTasksTest,
   CHECK_FALSE(HasLowPriority(one));
 }
 
-// A long task that waits for a place hides the tasks behind it in its flow.
-// When it starts, threads look for these.
+// A long task that waits for a thread hides the later tasks of its flow. When
+// it starts, threads look for these tasks.
 TEST_CASE_METHOD(LongTasksTest,
                  "Tasks behind a long one of their flow start after it",
                  "[executor][long_tasks]") {

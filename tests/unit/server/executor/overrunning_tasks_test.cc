@@ -73,7 +73,7 @@ TEST_CASE_METHOD(LongTasksTest,
   CHECK(HasLowPriority(slow));
 }
 
-// No other thread takes over: the task's own thread will soon be free.
+// No other thread takes over, because the task's own thread will soon be free.
 TEST_CASE_METHOD(LongTasksTest,
                  "A short task that takes a little longer keeps its thread",
                  "[executor][overrunning_tasks]") {

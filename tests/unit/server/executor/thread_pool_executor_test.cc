@@ -65,8 +65,8 @@ TEST_CASE("The executor lets no two tasks share a place at once",
   CHECK(clashes == 0);
 }
 
-// Objects that tasks refer to may be destroyed as soon as Stop has returned.
-// Objects that tasks would have called may still submit more.
+// Objects that tasks refer to may be destroyed once Stop has returned. Objects
+// that submit tasks may still submit more.
 TEST_CASE(
     "The executor once stopped drops the tasks that wait and those that come",
     "[executor][thread_pool_executor]") {
@@ -104,8 +104,8 @@ TEST_CASE(
   CHECK(held.use_count() == 2);
 }
 
-// The tasks, as many as the executor has threads, wait for one another. All
-// must run at once, so no thread may sleep while there is work.
+// There are as many tasks as threads, and each waits for the others. All must
+// run at once, so no thread may sleep while tasks wait.
 TEST_CASE("The executor uses all threads", "[executor][thread_pool_executor]") {
   ThreadPoolExecutor executor(4);
   for (int round = 0; round < 200; ++round) {
@@ -154,8 +154,8 @@ TEST_CASE("The executor tells how many tasks wait and how many run",
   go.count_down();
 }
 
-// Each task submits the next. An executor that emptied its queue before it ends
-// would live for ever.
+// Each task submits the next one. An executor that ran its whole queue before
+// it ends would never end.
 TEST_CASE(
     "The executor's destruction runs no further task and lets go of all tasks",
     "[executor][thread_pool_executor]") {
@@ -210,14 +210,14 @@ TEST_CASE("The executor runs the most urgent task of a flow first",
   CHECK(order == std::vector<int>{0, 1, 2});
 }
 
-// CPU time that passes as tasks say, whatever they really take.
+// A CPU clock that tasks advance, whatever CPU time they really take.
 class ScriptedCpu {
  public:
   FakeCpuClock* clock() { return &clock_; }
 
   // Runs `tasks` tasks of each flow on one thread. A task of `flow` takes
-  // `cost[flow]` nanoseconds of CPU time, but is submitted with a demand of 1.
-  // Returns the order in which flows ran.
+  // `cost[flow]` nanoseconds of CPU time, but its demand is 1. Returns the
+  // order in which the flows ran.
   std::vector<int> Run(ThreadPoolExecutor& executor, int tasks,
                        std::vector<std::int64_t> cost) {
     std::latch gate(1);
@@ -276,8 +276,8 @@ double SecondsFor(ThreadPoolExecutor& executor, ScriptedCpu& cpu, int tasks,
          static_cast<double>(base::Clock::Monotonic()->NowNanos() - begin);
 }
 
-// Caps are not exceeded, however slow this machine is. A tenth of a second's
-// worth may come at once, and one task more.
+// Caps are not exceeded, however slow this machine is. A burst may be a tenth
+// of a second's allowance and one more task.
 TEST_CASE("The executor holds a flow back by its cap",
           "[executor][thread_pool_executor]") {
   ScriptedCpu cpu;
@@ -321,7 +321,7 @@ TEST_CASE(
   while (capped < 50) std::this_thread::yield();
 }
 
-// A flow's tasks keep no thread awake while the flow is over its cap. Each of
+// Tasks of a flow keep no thread awake while the flow is over its cap. Each of
 // many threads is woken in time.
 TEST_CASE("The executor's many threads share a cap and run every task",
           "[executor][thread_pool_executor]") {

@@ -16,7 +16,7 @@
 namespace forebay::executor {
 namespace {
 
-// Returns the slice that the calling thread has asked for, in nanoseconds:
+// Returns the slice that the calling thread has requested, in nanoseconds:
 // `sched_runtime` of sched_getattr(2), at byte 24. Linux before 6.12 gives 0.
 // Returns UINT64_MAX if the call failed. Any thread may call it.
 std::uint64_t SliceOfCaller() {

@@ -1,4 +1,4 @@
-// Tests of ranges of objects, on a source of made-up objects.
+// Tests of ranges of objects, on a source of invented objects.
 #include "server/fetch/object_reader.h"
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// Single samples, of memory and of files that are made up, with real decoders.
+// Tests of single samples from memory and invented files, with real decoders.
 #include "server/fetch/sample_reader.h"
 
 #include <sys/mman.h>
@@ -31,12 +31,12 @@ using tests::Contains;
 using tests::HasCode;
 using tests::IsOk;
 
-// Samples from number 39 on are too large for the first.
+// For samples from number 39 on, this workspace is too small.
 constexpr pipeline::WorkspaceLimits kSmallWorkspace = {
     .scratch_bytes = 1'000, .larger_scratch_bytes = 10'000};
 constexpr std::uint64_t kSharedBytes = kSmallWorkspace.larger_scratch_bytes;
 
-// A raw image of `width` x 1 pixels, all of one gray.
+// Returns a raw image of `width` x 1 pixels with one gray value.
 std::string RawImage(std::uint32_t width, char gray) {
   const proto::RawImageHeader header = {.magic = proto::kRawImageMagic,
                                         .width = width,
@@ -71,8 +71,8 @@ class RawDataset final : public dataset::FakeDataset {
   }
 };
 
-// Requests `stop` once so many tasks have come. A thread that submits one may
-// still be here when a read has returned.
+// Requests `stop` once `stop_at` tasks have been submitted. A thread that
+// submits one may still be in this object when a read has returned.
 class StoppingExecutor final : public executor::Executor {
  public:
   explicit StoppingExecutor(executor::Executor* inner) : inner_(inner) {}
@@ -96,7 +96,7 @@ class StoppingExecutor final : public executor::Executor {
   std::atomic<std::size_t> tasks_ = 0;
 };
 
-// Has sample i under its number, and holds back the reads of "9".
+// Has sample i as the object with its number, and holds back the reads of "9".
 class RawSource final : public storage::ByteSource {
  public:
   void Read(absl::Span<storage::ReadRequest> requests) override {
@@ -183,7 +183,7 @@ class SampleReaderTest {
                        found.bytes);
   }
 
-  // A thread may still have it when a read has returned.
+  // When a read has returned, a thread may still hold the shared workspace.
   pipeline::SharedWorkspace::Loan BorrowShared() {
     while (true) {
       const auto back = std::make_shared<std::promise<void>>();
@@ -200,7 +200,7 @@ class SampleReaderTest {
   StoppingExecutor stopping_{&executor_};
   executor::ThreadPoolExecutor executor_{2, {}};
   int changes_ = 0;
-  std::vector<std::pair<void*, std::uint64_t>> windows_;  // all so far
+  std::vector<std::pair<void*, std::uint64_t>> windows_;  // all windows so far
   std::uint8_t* window_ = nullptr;
   std::uint64_t window_bytes_ = 0;
 };
@@ -263,7 +263,7 @@ TEST_CASE_METHOD(SampleReaderTest,
   REQUIRE_THAT(rest, IsOk());
   CHECK_THAT(reader->Fetch(std::vector<std::uint64_t>{1'000'000}, {}).status(),
              HasCode(absl::StatusCode::kResourceExhausted));
-  // This sample is larger than all memory.
+  // This sample is larger than the whole memory.
   const absl::Status status =
       reader->Fetch(std::vector<std::uint64_t>{79'999'999}, {}).status();
   CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
@@ -358,7 +358,7 @@ TEST_CASE_METHOD(SampleReaderTest,
   stopper.join();
   loan.reset();
   const Fetched after = Fetch(*reader, {90, 3});
-  CHECK(after.window);  // tasks may still write into the one before
+  CHECK(after.window);  // tasks may still write into the previous window
   CHECK(after.failed.empty());
   CHECK(Bytes(0, 0) == std::string(273, 'x'));
 }
@@ -370,7 +370,7 @@ TEST_CASE_METHOD(
   ShrinkWorkspaces();
   std::vector<std::uint64_t> samples;
   for (std::uint64_t i = 60; i < 100; ++i) samples.push_back(i);
-  // A large image makes two tasks; the last is that of one.
+  // A large image needs two tasks; the test stops at the last one.
   stopping_.stop_at = 2 + samples.size() + 1;
   const auto reader = Open(true);
   Fetch(*reader, {90});
@@ -379,7 +379,7 @@ TEST_CASE_METHOD(
              HasCode(absl::StatusCode::kCancelled));
   const auto stopped = absl::MakeConstSpan(window_, window_bytes_);
   loan.reset();
-  // Made after whatever was left of those.
+  // This sample is made after all tasks that those reads left behind.
   CHECK(Fetch(*reader, {90}).failed.empty());
   const auto behind = stopped.subspan(Field(0, 2).offset + 64);
   CHECK(std::count(behind.begin(), behind.end(), 'x') == 0);

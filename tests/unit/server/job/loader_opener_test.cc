@@ -65,7 +65,7 @@ class LoaderOpenerTest {
   dataset::composed::DatasetInputs Folder() const {
     return {.root = tree_.Root()};
   }
-  // Reserves all that is left of the budget.
+  // Reserves the rest of the budget.
   base::MemoryReservation TakeAllMemory() {
     base::MemoryBudget& budget = production_.budget();
     return *budget.Reserve(budget.limit() - budget.used(), "a test");
@@ -229,7 +229,7 @@ class CoordinatedTest : public LoaderOpenerTest {
   static void Coordinate(proto::LoaderSpec& spec) {
     spec.mutable_sampler()->set_order(proto::SamplerSpec::COORDINATED);
   }
-  // Returns how many samples were asked for more than once.
+  // Returns how many samples were requested more than once.
   int AskedTwice() const {
     int twice = 0;
     for (const auto& [object, times] : production_.asked()) twice += times > 1;

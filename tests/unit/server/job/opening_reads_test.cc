@@ -31,10 +31,11 @@ using tests::IsEmpty;
 using tests::Not;
 
 constexpr std::uint32_t kUid = 1000;
-constexpr std::size_t kBytes = 1 << 17;  // whole blocks of every format
+// This length is a number of whole blocks in every format.
+constexpr std::size_t kBytes = 1 << 17;
 
 // Lists the objects that a test has put into a source. Thread-safe once the
-// test puts no more.
+// test puts no more objects.
 class FixedLister final : public storage::ObjectLister {
  public:
   std::map<std::string, storage::ObjectVersion> objects;
@@ -54,8 +55,8 @@ class FixedLister final : public storage::ObjectLister {
   }
 };
 
-// Opens datasets whose files are damaged, so that the opening itself reads
-// them.
+// Opens datasets with damaged files, so that opening them already reads the
+// files.
 class OpeningReadsTest {
  protected:
   OpeningReadsTest() {

@@ -21,7 +21,7 @@ namespace {
 using tests::HasCode;
 using tests::IsOk;
 
-// The values that were last set for a flow.
+// The latest values set for a flow.
 struct Told {
   double weight = 0;
   double cap = 0;
@@ -170,7 +170,8 @@ TEST_CASE_METHOD(RegistryTest, "The job registry forgets an ended job",
   CHECK(WeightOf("k1") == 1);
 }
 
-// Detach() ends the job although the attachment lives: a call for it may hang.
+// Detach() ends the job although its attachment still exists, because a call
+// for the attachment may hang.
 TEST_CASE_METHOD(RegistryTest, "A job ends when its process is detached",
                  "[job][registry]") {
   auto attachment = Attach("k1", "resnet");
@@ -178,7 +179,7 @@ TEST_CASE_METHOD(RegistryTest, "A job ends when its process is detached",
   attachment->Detach();
   CHECK(registry_.Snapshot().empty());
   CHECK(reads_.told[flow].forgotten);
-  // The call may have been charged to the job since.
+  // The call may have been charged to the job after its end.
   reads_.told[flow].forgotten = false;
   const auto successor = Attach("k1", "resnet");
   CHECK(successor->job() != flow);

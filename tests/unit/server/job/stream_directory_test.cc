@@ -26,8 +26,8 @@ std::shared_ptr<const storage::Root> RootOf(const std::string& identity) {
   return storage::FakeRoot::Make({.uri = "/data", .identity = identity});
 }
 
-// A dataset of samples below roots with these identities; "" is a root without
-// identity.
+// A dataset of samples below roots with these identities. "" means a root
+// without an identity.
 class NamedDataset final : public dataset::FakeDataset {
  public:
   explicit NamedDataset(const std::vector<std::string>& roots,
@@ -88,7 +88,7 @@ TEST_CASE("Equal loaders share one stream key", "[job][stream_directory]") {
   const auto key = StreamKey(kUid, Spec(), Data());
   REQUIRE(key.has_value());
   CHECK(key == StreamKey(kUid, Spec(), NamedDataset({"disk 1"})));
-  // These fields change none of the batches.
+  // These fields do not change the batches.
   CHECK(key == KeyOf([](auto& spec) { spec.set_name("other"); }));
   CHECK(key == KeyOf([](auto& spec) { spec.mutable_batch()->set_depth(3); }));
   CHECK(key == KeyOf([](auto& spec) {
@@ -143,7 +143,7 @@ TEST_CASE("Whatever shapes a batch makes stream keys differ",
   CHECK(key != StreamKey(kUid, Spec(), NamedDataset({"disk 1"}, 0, &key)));
 }
 
-// A key must show where one of its parts ends and the next begins.
+// A key must show where each of its parts ends.
 TEST_CASE("Parts of a stream key are not taken for one another",
           "[job][stream_directory]") {
   CHECK(StreamKey(1, Spec(), Data()) != StreamKey(11, Spec(), Data()));
@@ -170,7 +170,7 @@ TEST_CASE("Some loaders have no stream key and share with nobody",
        {proto::SamplerSpec::LISTED, proto::SamplerSpec::COORDINATED})
     CHECK(nobody(
         KeyOf([&](auto& spec) { spec.mutable_sampler()->set_order(order); })));
-  // A root without identity does not tell which files may be read through it.
+  // Without an identity, nobody can tell which files a root may read.
   CHECK(nobody(StreamKey(kUid, Spec(), NamedDataset({""}))));
   CHECK(nobody(StreamKey(kUid, Spec(), NamedDataset({"a", ""}))));
 }

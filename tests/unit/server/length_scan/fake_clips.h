@@ -39,7 +39,7 @@ inline std::string WavFile(std::uint32_t frames, std::uint32_t rate) {
   return file;
 }
 
-// Clips that lie one behind the other in one object, each after a text of three
+// Clips that lie one after the other in one object, each after a text of three
 // bytes.
 class FakeClips final : public dataset::FakeDataset {
  public:
@@ -84,7 +84,7 @@ class FakeClips final : public dataset::FakeDataset {
   std::vector<std::uint64_t> begins_;
 };
 
-// A source of the object with some clips. It notes what is read.
+// A source of the object that has the clips. Records the reads.
 class ClipSource final : public storage::ByteSource {
  public:
   explicit ClipSource(std::string object) : object_(std::move(object)) {}

@@ -68,7 +68,8 @@ TEST_CASE_METHOD(LengthScanCatalogTest, "Value sizes are kept on disk",
   CHECK(Find(*Open(tree_.path()), Clips())->Of(0).size == 5u);
   CHECK(Find(*Open(tree_.path()), Clips())->Of(0).size == 5u);
   CHECK(source_.reads == 1u);
-  // A file of equal size and time, but another inode, is measured anew.
+  // A file of equal size and modification time with another inode is measured
+  // anew.
   const auto replaced = Clips();
   replaced->inode = 7;
   Find(*Open(tree_.path()), replaced);
@@ -107,8 +108,8 @@ TEST_CASE_METHOD(LengthScanCatalogTest,
   source_.LetGo();
   std::vector<std::shared_ptr<const ValueSizes>> sizes;
   for (auto& one : found) sizes.push_back(one.get());
-  // The test holds all results: a call that came when all others had let go
-  // would measure anew.
+  // The test holds all results. If all callers had released theirs, a later
+  // call would measure anew.
   for (const auto& one : sizes) {
     REQUIRE(one != nullptr);
     CHECK(one->Of(0).size == 5u);

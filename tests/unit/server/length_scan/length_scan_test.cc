@@ -79,7 +79,8 @@ TEST_CASE_METHOD(LengthScanTest,
   }
   CHECK(All(Scan(std::make_shared<FakeClips>(files))) == expected);
   CHECK(source_->bytes < bytes / 3);
-  // All bytes are read where only the sample itself tells where its clip is.
+  // Here only the sample itself tells where its clip is, so all of its bytes
+  // are read.
   CHECK(All(Scan(std::make_shared<FakeClips>(files, true))) == expected);
   CHECK(source_->bytes >= bytes);
 }
@@ -175,7 +176,7 @@ TEST_CASE_METHOD(
   const std::vector<std::string> files(60, WavFile(300'000, 48000));
   CHECK(All(Scan(std::make_shared<FakeClips>(files), kClip, &small_budget_)) ==
         std::vector<ValueSize>(60, {.size = 300'000, .rate = 48000}));
-  // A single sample is too large for the budget.
+  // A single sample of this kind is too large for the budget.
   const std::vector<std::string> large(2, WavFile(600'000, 48000));
   const absl::Status status =
       Scan(std::make_shared<FakeClips>(large, true), kClip, &small_budget_)

@@ -30,7 +30,7 @@ std::string TextOf(absl::Span<const std::uint8_t> bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
-// A target that notes what it is given.
+// A target that records the values it gets.
 class Notes final : public FieldTarget {
  public:
   void SetNumber(std::size_t field, std::int64_t number) override {
@@ -76,7 +76,7 @@ class Notes final : public FieldTarget {
   std::vector<std::string> taken;
 };
 
-// Decodes a sample whose only field is all bytes that were read.
+// Decodes a sample that has one field, which is all bytes that were read.
 absl::Status Decode(Field field, std::string_view read) {
   const TableDataset table({std::move(field)}, {FieldRange{0, read.size()}});
   Notes notes;
@@ -107,8 +107,8 @@ TEST_CASE("The field decoder decodes each kind of field",
        {"elements", FieldKind::kArray, 2,
         dataset::ArrayType{.dtype = proto::DType::kUint8, .shape = {2}}},
        {"array", FieldKind::kArray}},
-      // The image's range is longer than the bytes that were read: the target
-      // alone knows how much of it it needs.
+      // The image's range is longer than the bytes that were read: only the
+      // target knows how many of the bytes it needs.
       {FieldRange{7, 1'000}, FieldRange{0, 4}, FieldRange{4, 4},
        FieldRange{8, 2}, FieldRange{10, 1}, FieldRange{11, 2},
        FieldRange{small.size(), npy.size()}});
@@ -119,8 +119,8 @@ TEST_CASE("The field decoder decodes each kind of field",
                            read.size()},
                           buffers, notes),
              IsOk());
-  // The image comes last: decoding it takes the room that other values may lie
-  // in.
+  // The image comes last, because decoding it uses memory in which other values
+  // may lie.
   CHECK(notes.taken ==
         std::vector<std::string>{"1 number 12", "2 bytes cafe", "3 bytes {}",
                                  "4 bytes \x80", "5 elements xy",
@@ -196,8 +196,8 @@ TEST_CASE("The field decoder stops at the target's error",
   CHECK(notes.taken == std::vector<std::string>{"0 number 1", "1 image 0 0"});
 }
 
-// A dataset whose image is compressed: a mark, and behind it the image's bytes
-// in reverse. An image without the mark is stored as it is.
+// A dataset with a compressed image: a mark, and then the image's bytes in
+// reverse. An image without the mark is stored uncompressed.
 class CompressedTable final : public dataset::FakeDataset {
  public:
   explicit CompressedTable(FieldKind kind)

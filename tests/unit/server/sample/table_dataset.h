@@ -11,7 +11,7 @@
 
 namespace forebay::sample {
 
-// A dataset of eight samples, all with the same place and the same values.
+// A dataset of eight samples, which all have the same location and values.
 class TableDataset final : public dataset::FakeDataset {
  public:
   TableDataset(std::vector<dataset::Field> fields,

@@ -59,7 +59,7 @@ TEST_CASE("A block order of a huge size is invertible",
   }
 }
 
-// The order exists so that few blocks are begun at any time.
+// The purpose of the order is that few blocks are partly read at any time.
 TEST_CASE("A block order reads one group of blocks at a time",
           "[sampler][block_order]") {
   constexpr std::uint64_t kSize = 100'003;
@@ -85,8 +85,8 @@ TEST_CASE("A block order reads one group of blocks at a time",
   CHECK(done.size() == blocks);
 }
 
-// A reader that goes through the order step by step is told of each block once,
-// a group ahead. Blocks of the first group are the exception.
+// For a reader that goes through the order, each block is due once, one group
+// ahead. Blocks of the first group are never due.
 TEST_CASE("Each block of a block order is due once and a group ahead",
           "[sampler][block_order]") {
   std::mt19937_64 random = PrintedGenerator();
@@ -101,7 +101,7 @@ TEST_CASE("Each block of a block order is due once and a group ahead",
       REQUIRE(known.insert(met.begin).second);
     };
     const std::uint64_t blocks = (size + block - 1) / block;
-    // Blocks of the first group are never due. The short block may be one of
+    // The first group's blocks are never due. The short block may be among
     // them.
     for (std::uint64_t i = 0;
          i < size && known.size() < std::min(kGroup, blocks); ++i) {

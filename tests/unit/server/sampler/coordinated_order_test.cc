@@ -55,8 +55,7 @@ std::vector<Simulation::Pace> FourReaders(std::uint64_t size,
           {speeds[3], 0.61 * epoch, 100}};
 }
 
-// Expects that a simulation, which has run, needed few decodes and mixed its
-// epochs.
+// Expects that a finished simulation decoded little and mixed its epochs.
 void ExpectShares(const Simulation& simulation, std::uint64_t seed,
                   double most_decodes) {
   const double spearman = HighestSpearman(simulation);
@@ -82,16 +81,17 @@ TEST_CASE("Four readers of a coordinated order decode most samples once",
   }
 }
 
-// A reader that decodes is slower meanwhile, and other readers get ahead.
-// Unless all readers decode for all, they end far apart, and the last one
-// decodes alone.
+// While a reader decodes, it is slower, and other readers get ahead. If readers
+// did not decode in turns for all, they would end far apart, and the last one
+// would decode alone.
 TEST_CASE(
     "Four readers of a coordinated order share as much when they run at full "
     "speed",
     "[sampler][coordinated_order]") {
   constexpr std::uint64_t kSize = 6'000;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    // The first reader alone takes all CPU time, 0.7 s for each sample.
+    // At first there is one reader, which has all CPU time and needs 0.7 s for
+    // each sample.
     const auto at = [](double part) {
       return part * static_cast<double>(kSize) *
              (Simulation::kMake + Simulation::kDecode);
@@ -108,7 +108,7 @@ TEST_CASE("A reader that stands still holds nobody up in a coordinated order",
           "[sampler][coordinated_order]") {
   constexpr std::uint64_t kSize = 2'000;
   CoordinatedOrder order(kSize, kSize / 10, 3);
-  order.Join();  // keeps most samples left
+  order.Join();  // the new member leaves most samples unread
   const auto stopped = order.Join();
   while (order.Left(stopped) > 50) order.Done(order.Next(stopped));
   const auto first = order.Join();
@@ -165,7 +165,7 @@ TEST_CASE("Readers of unequal speeds share less of a coordinated order",
   CHECK(simulation.decodes_per_sample() <= 0.6);
 }
 
-// Returns the chi-square statistic of where a sample stands, over many runs.
+// Returns the chi-square statistic of a sample's positions in many runs.
 double ChiSquare(const std::vector<int>& counts) {
   const double mean = std::accumulate(counts.begin(), counts.end(), 0.0) /
                       static_cast<double>(counts.size());
@@ -179,7 +179,7 @@ TEST_CASE(
     "[sampler][coordinated_order]") {
   constexpr std::uint64_t kSize = 12;
   constexpr int kRuns = 4'000;
-  // Counts of three members' three epochs: how often sample 5 stands at each
+  // Counts for three epochs of three members: how often sample 5 is at each
   // position, and how often each sample follows it.
   std::vector<std::vector<int>> places(9, std::vector<int>(kSize));
   std::vector<std::vector<int>> behind(9, std::vector<int>(kSize));
@@ -241,7 +241,7 @@ TEST_CASE("A coordinated order goes on from what a reader has seen",
   CHECK(seen.size() == 11u);
 }
 
-// The samples that one member must still see, kept in the simplest way.
+// A simple model of a member: the samples that it has not seen.
 struct Witness {
   CoordinatedOrder::Member number = 0;
   std::set<std::uint64_t> unseen;

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes distributed_sampler_golden.inc: what torch's DistributedSampler gives.
+"""Writes distributed_sampler_golden.inc: the indices of torch's DistributedSampler.
 
 Each case has a row: {dataset size, world size, rank, drop_last, {indices}}.
 Usage: distributed_sampler_golden.py > distributed_sampler_golden.inc

@@ -19,7 +19,7 @@
 namespace forebay::sampler {
 namespace {
 
-// Lengths that depend on the sample's number alone.
+// Lengths that depend only on the sample's number.
 class SomeLengths final : public SampleLengths {
  public:
   explicit SomeLengths(std::uint64_t most) : most_(most) {}
@@ -31,7 +31,7 @@ class SomeLengths final : public SampleLengths {
   const std::uint64_t most_;
 };
 
-// A window store that keeps all windows.
+// A store that never drops a window.
 class AllWindows final : public WindowStore {
  public:
   LengthWindowPtr Find(std::uint64_t number) const override {
@@ -116,7 +116,7 @@ class LengthOrderTest {
   Case case_;
 };
 
-// The order without lengths has each sample as often, over all ranks.
+// Over all ranks, each sample comes as often as in an order without lengths.
 SUITE_CASE(LengthOrderTest,
            "A length order has the samples of the order without lengths",
            "[sampler][length_order]") {
@@ -207,7 +207,7 @@ SUITE_CASE(LengthOrderTest,
   for (std::uint64_t position = 0; position < count; ++position) {
     const auto found = order.PositionOf(order.SampleAt(position));
     REQUIRE(found.has_value());
-    // Padding repeats a sample, whose first position may be far away.
+    // With padding, a sample comes twice, perhaps at distant positions.
     if (case_.pad != Pad::kWrap || case_.size % case_.world_size == 0) {
       CHECK(*found == position);
     }
@@ -226,7 +226,7 @@ SUITE_CASE(LengthOrderTest,
         (steps + case_.plan.batch - 1) / case_.plan.batch * case_.plan.batch;
   std::vector<std::uint64_t> begins = {0};
   for (const std::uint64_t end : EndsOf(order, count)) begins.push_back(end);
-  begins.pop_back();  // the epoch's end begins no batch
+  begins.pop_back();  // no batch begins at the epoch's end
   for (std::size_t i = 0; i < begins.size(); ++i) {
     for (std::size_t k = i; k < std::min(i + 5, begins.size()); ++k) {
       const auto batches = order.BatchesBetween(begins[i], begins[k]);
@@ -243,7 +243,8 @@ SUITE_CASE(LengthOrderTest,
   }
 }
 
-// A state that was saved by some number of ranks is then valid for others.
+// A state that was saved with one number of ranks is then valid for other
+// numbers.
 SUITE_CASE(LengthOrderTest,
            "A length order has one order for all numbers of ranks",
            "[sampler][length_order]") {
@@ -252,7 +253,7 @@ SUITE_CASE(LengthOrderTest,
   alone.world_size = 1;
   alone.pad = Pad::kNone;
   alone.plan.batch = case_.plan.batch * case_.world_size;
-  // Windows have equally many samples in both cases.
+  // Windows have the same number of samples in both cases.
   alone.plan.window = case_.plan.window =
       (case_.plan.window / alone.plan.batch + 1) * alone.plan.batch;
   const std::vector<std::uint64_t> wanted = SamplesOf(alone.For(0), case_.size);
@@ -267,7 +268,7 @@ SUITE_CASE(LengthOrderTest,
   }
 }
 
-// Batches have room for one sample that comes twice.
+// A batch has memory for one sample that comes twice.
 SUITE_CASE(LengthOrderTest,
            "A length order repeats one sample of a batch at most",
            "[sampler][length_order]") {
@@ -322,7 +323,7 @@ TEST_CASE("A length order brings like lengths together",
   CHECK(padding < sum / 50);
 }
 
-// A loader that drops the last, smaller batch still shows each sample in some
+// A loader that drops the smaller last batch still delivers each sample in some
 // epoch.
 TEST_CASE("A length order has no sample in the last batch of every epoch",
           "[sampler][length_order]") {

@@ -12,17 +12,19 @@ namespace forebay::sampler {
 
 using SampleList = std::vector<std::uint64_t>;
 
-// Readers at paces of their own, in simulated time, each of which takes a batch
-// at a time. A sample that is not decoded when a reader asks for it is then
-// decoded by that reader. Other readers find it once that batch is complete.
+// Simulates readers in simulated time, each with its own pace. Each reader
+// takes one batch at a time. If a sample is not decoded when a reader requests
+// it, that reader decodes it. Other readers find the sample once that batch is
+// complete.
 class Simulation {
  public:
-  // Seconds of CPU time for a sample that is decoded, and for any sample.
+  // Seconds of CPU time: for decoding a sample, and for each sample besides.
   static constexpr double kDecode = 0.6;
   static constexpr double kMake = 0.1;
 
   struct Pace {
-    double speed = 1;   // samples a second; 0: as its part of the CPU allows
+    // Samples per second; 0: as many as its share of the CPU allows.
+    double speed = 1;
     double begins = 0;  // seconds
     std::uint64_t batch = 32;
     int epochs = 4;
@@ -68,8 +70,8 @@ class Simulation {
     int done = 0;
     bool joined = false;
     CoordinatedOrder::Member number = 0;
-    SampleList batch;    // samples of the batch under way
-    SampleList decoded;  // samples of the batch to be decoded
+    SampleList batch;    // samples of the current batch
+    SampleList decoded;  // those samples of the batch that it decodes
     std::vector<SampleList> orders;
   };
 

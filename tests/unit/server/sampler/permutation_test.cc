@@ -21,8 +21,8 @@ std::mt19937_64 PrintedGenerator() {
   return std::mt19937_64(kSeed);
 }
 
-// Returns the deviation of the chi-square statistic from its mean, in standard
-// deviations, for counts that should be equal.
+// For counts that should be equal: returns how far the chi-square statistic is
+// from its mean, in standard deviations.
 double ChiSquareDeviation(const std::vector<std::uint64_t>& counts) {
   const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
   const double expected = total / counts.size();
@@ -109,7 +109,7 @@ TEST_CASE("A permutation's neighbours are uniform over seeds",
           "[sampler][permutation]") {
   PrintedGenerator();
   for (const std::uint64_t size : {4, 7, 12, 20}) {
-    // Counts of each pair that stands at positions 0 and 1.
+    // How often each pair of ids is at positions 0 and 1.
     std::vector<std::uint64_t> counts;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> pairs;
     for (std::uint64_t seed = 0; seed < 300 * size * size; ++seed) {
@@ -165,8 +165,8 @@ TEST_CASE("All orders of a few samples are equally likely in a permutation",
   }
 }
 
-// Within one epoch, positions far apart and near must fill a grid of (position,
-// id) cells evenly.
+// Within one epoch, the ids must fill a grid of (position, id) cells evenly.
+// The steps from one id to the next must be spread evenly, too.
 TEST_CASE("A permutation has no stripes in one epoch",
           "[sampler][permutation]") {
   std::mt19937_64 random = PrintedGenerator();

@@ -49,8 +49,8 @@ TEST_CASE("A sampler with an unset spec is sequential and alone", "[sampler]") {
   }
 }
 
-// All ranks together see what the padding promises, and each rank finds its
-// samples.
+// All ranks together get what the padding promises. Each rank finds its samples
+// by their positions.
 TEST_CASE("All ranks of a sampler together cover what their padding promises",
           "[sampler]") {
   const std::uint64_t generator_seed = 7;
@@ -118,7 +118,7 @@ TEST_CASE("A sampler's shuffle is the same for all ranks", "[sampler]") {
 
 TEST_CASE("A listed sampler's epoch is what its list says", "[sampler]") {
   base::MemoryBudget budget(1 << 20);
-  // All settings but the order and the seed have no effect.
+  // Settings other than the order and the seed have no effect.
   const auto sampler = *Sampler::Create(
       Spec(proto::SamplerSpec::LISTED, proto::SamplerSpec::DROP, 1, 2, 3), 10);
   CHECK(sampler.samples_per_epoch() == 0);
@@ -134,8 +134,8 @@ TEST_CASE("A listed sampler's epoch is what its list says", "[sampler]") {
   CHECK(order.PositionOf(7) == std::nullopt);
   CHECK(order.RepeatsBefore(4) == 2);
   CHECK(order.RepeatsBefore(1) == 0);
-  // The next list is not known, so its samples count as half an epoch away,
-  // which is the average.
+  // The next list is not known yet. Its samples count as half an epoch away,
+  // the average.
   const EpochOrder next = sampler.After(order);
   CHECK(next.epoch() == 5);
   CHECK(next.samples() == 5);

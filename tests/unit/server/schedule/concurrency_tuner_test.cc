@@ -1,4 +1,4 @@
-// Tests of the tuner on simulated links: the rate that it reaches, and when.
+// Tests of the tuner on simulated links: which rate it reaches, and when.
 
 #include "server/schedule/concurrency_tuner.h"
 
@@ -25,9 +25,9 @@ constexpr int kAnswers = 20;  // answers each tick
 // Bytes a second, as a function of the number of concurrent requests.
 using Curve = std::function<double(int)>;
 
-// Returns the curve of requests that each take `latency` seconds, and then
-// their bytes' time on a connection of their own. All together get at most
-// `capacity` bytes a second.
+// Returns the curve of requests that each take `latency` seconds, and then the
+// time of their bytes on their own connection. All connections together carry
+// at most `capacity` bytes per second.
 Curve LatencyBound(double latency, double bytes, double connection,
                    double capacity) {
   return [=](int requests) {
@@ -36,9 +36,9 @@ Curve LatencyBound(double latency, double bytes, double connection,
   };
 }
 
-// A link that delivers what a curve says for the limit of `latency` seconds
-// before. Noise multiplies each tick by a factor, normally distributed around
-// 1.
+// A link whose rate is what a curve gives for the limit of `latency` seconds
+// ago. Noise multiplies the rate of each tick by a factor, normally distributed
+// around 1.
 class Link {
  public:
   Link(Curve curve, double latency, double noise, unsigned seed)
@@ -47,8 +47,8 @@ class Link {
         noise_(noise),
         random_(seed) {}
 
-  // Lets the tuner run the link. Returns the bytes that were delivered per
-  // second.
+  // Lets the tuner control the link for some time. Returns the bytes delivered
+  // per second.
   double Run(ConcurrencyTuner* tuner, double seconds) {
     const std::uint64_t before = sample_.delivered;
     for (double at = 0; at < seconds; at += kTick) {
@@ -81,8 +81,8 @@ class Link {
 
   void SetCurve(Curve curve) { curve_ = std::move(curve); }
   void SetStarved(bool starved) { starved_ = starved; }
-  // Makes a quarter of the answers refusals while more than `requests` requests
-  // are allowed.
+  // While more than `requests` requests are allowed, a quarter of the answers
+  // are refusals.
   void RefuseFrom(int requests) { capacity_ = requests; }
   int highest() const { return highest_; }
 
@@ -105,8 +105,8 @@ class TunerTest {
   explicit TunerTest(Subject seed) : seed_(seed) {}
 
  protected:
-  // Expects that the tuner, after 10 s, gets 90% of the link's best rate, and
-  // keeps it.
+  // Expects that after 10 s the tuner gets 90% of the link's best rate, and
+  // then keeps it.
   void ExpectFound(Curve curve, double latency, double noise) {
     Link link(std::move(curve), latency, noise, seed_);
     ConcurrencyTuner tuner;
@@ -181,7 +181,7 @@ SUITE_CASE(TunerTest,
 
 SUITE_CASE(TunerTest, "A full link gets no more requests than it needs",
            "[schedule][concurrency_tuner]") {
-  // The link is full with 40 requests.
+  // 40 requests fill the link.
   Link link([](int requests) { return 1e6 * std::min(requests, 40); }, 0.03,
             0.02, seed_);
   ConcurrencyTuner tuner;
@@ -263,7 +263,7 @@ SUITE_CASE(TunerTest,
   }
 }
 
-// A resource whose answers the test counts out.
+// A resource whose number of answers the test sets.
 class CountedAnswers {
  public:
   void Run(ConcurrencyTuner* tuner, double seconds, int answers_a_tick) {
@@ -278,7 +278,7 @@ class CountedAnswers {
   ConcurrencySample sample;
 };
 
-// No request ends, because all are long or because nobody asks.
+// No request ends, either because all are long or because there are none.
 SUITE_CASE(TunerTest, "A concurrency limit is measured once it is reached",
            "[schedule][concurrency_tuner]") {
   ConcurrencyTuner tuner;
@@ -306,8 +306,8 @@ SUITE_CASE(TunerTest, "Refusals count while a concurrency limit is approached",
   link.sample.answers += 50;
   link.sample.busy += 10;
   link.Run(&tuner, kTick, 0);
-  // The cut is a share of the requests that were allowed, not of the limit that
-  // was approached.
+  // The cut is in proportion to the requests that were allowed, not to the
+  // limit that the tuner approached.
   CHECK(tuner.limit() <= 0.7 * before);
   CHECK(tuner.allowed() == tuner.limit());
 }

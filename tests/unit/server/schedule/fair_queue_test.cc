@@ -19,7 +19,7 @@ using Catch::WithinAbs;
 
 using Queue = FairQueue<int>;
 
-// Pops an item, completes it at its estimate, and returns it.
+// Pops an item, completes it with its estimated cost, and returns it.
 int Next(Queue& queue) {
   auto popped = queue.Pop();
   queue.Complete(popped->flow, popped->cost, popped->cost);
@@ -67,8 +67,8 @@ TEST_CASE("A fair queue takes items that only move", "[schedule][fair_queue]") {
   CHECK(*queue.Pop()->item == 7);
 }
 
-// The weights, costs and depth are random. The services of two busy flows, over
-// their weights, differ by no more than the bound that the header gives.
+// The weights, costs and depth are random. The services of two busy flows,
+// divided by their weights, differ by no more than the bound in the header.
 TEST_CASE("Shares of a fair queue follow the weights of flows",
           "[schedule][fair_queue]") {
   const std::uint32_t seed = std::random_device()();
@@ -184,12 +184,12 @@ TEST_CASE("No flow starves in a fair queue", "[schedule][fair_queue]") {
     queue.SetWeight(flow, 10);
     queue.Push(flow, 1, 0, flow);
   }
-  // Nothing is owed yet, so its start tag is v.
+  // No flow has been served yet, so the item's start tag is v.
   queue.Push(0, 0, UINT64_MAX, 0);
   queue.Push(0, 1, UINT64_MAX, 0);
   int served = 0;
-  // Flow 0's second item starts at 1 / 0.01 = 100, when each other flow has had
-  // 1000 items.
+  // The second item of flow 0 starts at 1 / 0.01 = 100. By then, each other
+  // flow has had 1000 items.
   for (int step = 0; step < 20 * 1000 + 22 + 20; ++step) {
     const int flow = Next(queue);
     if (flow == 0)
@@ -217,8 +217,8 @@ TEST_CASE("Forgotten flows leave a fair queue when they are done",
   CHECK(queue.in_flight() == 0);
 }
 
-// Random operations are compared with plain bookkeeping. No item is lost, made
-// up or given twice, and Pop() gives an item whenever there is one.
+// Compares random operations with a simple model. No item is lost, invented or
+// returned twice, and Pop() returns an item whenever there is one.
 TEST_CASE("A fair queue keeps every item", "[schedule][fair_queue]") {
   const std::uint32_t seed = std::random_device()();
   CAPTURE(seed);
@@ -271,8 +271,8 @@ TEST_CASE("A fair queue keeps every item", "[schedule][fair_queue]") {
 
 constexpr int kLongItem = 100;
 
-// Pops the next item for a server of short items, with a `turn` for the long
-// ones. Returns -1 if there is none.
+// Pops the next item for a server of short items; long items get `turn`.
+// Returns -1 if there is none.
 int NextShort(Queue& queue, Turn turn) {
   const auto front = queue.Next([turn](Flow, const int& item) {
     return item == kLongItem ? turn : Turn::kTake;
@@ -300,7 +300,7 @@ TEST_CASE("Items overtake an item that awaits its server by at most its cost",
     Queue queue;
     queue.SetWeight(1, weight);
     queue.Push(1, 100, 0, kLongItem);
-    queue.Push(1, 1, 1, -7);  // items of its own flow do not overtake it
+    queue.Push(1, 1, 1, -7);  // items of the same flow do not overtake it
     for (int i = 0; i < 50; ++i) queue.Push(2, 10, 0, i);
     const int most = static_cast<int>(10 / weight);
     for (int i = 0; i < most; ++i) CHECK(NextShort(queue, Turn::kAwait) == i);
@@ -324,9 +324,9 @@ TEST_CASE(
   CHECK(Next(queue) == kLongItem);
 }
 
-// A server of long items runs beside a server of short ones, to which most of
-// the capacity goes. Two flows always have more items, one long and one short
-// ones. They are served by weight all the same.
+// Most of the capacity is that of a server of short items, beside a server of
+// long ones. Of two flows that always have items, one has long and one short
+// items. The two are still served by weight.
 TEST_CASE("With servers of two kinds the shares of a fair queue follow weights",
           "[schedule][fair_queue]") {
   const std::uint32_t seed = std::random_device()();
@@ -357,7 +357,7 @@ TEST_CASE("With servers of two kinds the shares of a fair queue follow weights",
         service[2] += static_cast<double>(popped.cost);
         queue.Complete(popped.flow, popped.cost, popped.cost);
       }
-      // The long item has all capacity where no short item may go.
+      // While no short item may run, the long item has all capacity.
       if (running.has_value() && (!next.has_value() || random() % 20 == 0)) {
         queue.Complete(running->flow, running->cost, running->cost);
         running.reset();

@@ -11,7 +11,8 @@ inline Load Same(std::int64_t amount) {
   return {.cost = amount, .units = amount};
 }
 
-// Pops an item and completes it as estimated. Returns -1 if there is none.
+// Pops an item, and completes it with its estimated cost. Returns -1 if there
+// is none.
 inline int Next(SharedQueue<int>& queue, const Load& load = Same(10),
                 std::int64_t now = 0) {
   const auto popped = queue.Pop(now);

@@ -1,4 +1,4 @@
-// Tests of the properties that a shared queue keeps under random use.
+// Tests of the properties that a shared queue has under random use.
 
 #include <algorithm>
 #include <cstdint>
@@ -25,9 +25,9 @@ constexpr double kNone = std::numeric_limits<double>::infinity();
 
 Load Same(std::int64_t amount) { return {.cost = amount, .units = amount}; }
 
-// No flow gets more than its rate and one burst over any stretch of time, or
-// than one item where that is larger. All flows together get no more than the
-// limit. An item is served as long as any flow may be served.
+// Over any period of time, a flow gets no more than its rate and one burst, or
+// one item if that is larger. All flows together get no more than the limit. As
+// long as any flow may be served, an item is served.
 TEST_CASE("No window of time exceeds a cap of a shared queue",
           "[schedule][shared_queue_random]") {
   const std::uint32_t seed = std::random_device()();
@@ -95,10 +95,10 @@ TEST_CASE("No window of time exceeds a cap of a shared queue",
   }
 }
 
-// Random flows share random items at random moments. The test books for each
-// flow an equal part of the real cost of its items. All flows wait all the
-// time, so their payments over their weights stay within the fair queue's bound
-// if the queue books the same. Each item comes out once.
+// Random flows share random items at random times. The test charges each flow
+// an equal part of the real cost of its items. All flows always wait. If the
+// queue charges the same, the flows' payments divided by their weights stay
+// within the fair queue's bound. Each item comes out once.
 TEST_CASE("All flows of a shared queue pay equal parts of a shared item",
           "[schedule][shared_queue_random]") {
   const std::uint32_t seed = std::random_device()();
@@ -139,8 +139,9 @@ TEST_CASE("All flows of a shared queue pay equal parts of a shared item",
       if (random() % 3 == 0) {
         auto shared = items.begin();
         std::advance(shared, random() % items.size());
-        // Picks the flow that has paid least. Shares come on credit, so a flow
-        // that joins more items than its weight allows pays more than its part.
+        // Picks the flow that has paid least. Shares are taken on credit, so a
+        // flow may pay more than its part if it joins more items than its
+        // weight allows.
         int flow = random() % flows;
         for (int other = 0; other < flows; ++other)
           if (paid[other] / weight[other] < paid[flow] / weight[flow])
@@ -167,7 +168,8 @@ TEST_CASE("All flows of a shared queue pay equal parts of a shared item",
     double sum = 0;
     for (int flow = 0; flow < flows; ++flow) {
       sum += paid[flow];
-      // Items in flight and items on credit bound the difference.
+      // The difference is bounded by the items in flight and the items on
+      // credit.
       for (int other = 0; other < flows; ++other)
         REQUIRE(paid[flow] / weight[flow] - paid[other] / weight[other] <=
                 3.0 * (depth + 2) * kLargest *
@@ -177,8 +179,8 @@ TEST_CASE("All flows of a shared queue pay equal parts of a shared item",
   }
 }
 
-// Random operations are compared with plain bookkeeping. No item is lost, made
-// up or given twice. In the end, without caps, all waiting items come out.
+// Compares random operations with a simple model. No item is lost, invented or
+// returned twice. At the end, without caps, all waiting items come out.
 TEST_CASE("A shared queue keeps every item",
           "[schedule][shared_queue_random]") {
   const std::uint32_t seed = std::random_device()();

@@ -83,7 +83,7 @@ TEST_CASE("A stalled item counts for all flows that want it",
   CHECK(Next(queue) == 30);
   CHECK(Next(queue) == 13);  // on the turn of flow 3
   CHECK(Next(queue) == -1);
-  // A flow that comes to want the stalled item counts it, too.
+  // A stalled item also counts for a flow that joins it later.
   queue.Push(4, Same(10), 9, 40);
   queue.Share(shared->id, 4, 0);
   CHECK(Next(queue) == -1);

@@ -53,8 +53,8 @@ TEST_CASE("A shared queue takes items that only move",
 
 // --- Servers of several kinds.
 
-// Pops an item for a server that takes no items of 1000 and more, which await
-// another server. Returns -1 if there is none.
+// Pops an item for a server that leaves items of 1000 and more to another
+// server. Returns -1 if there is none.
 int NextSmall(Queue& queue, std::int64_t now = 0) {
   const auto popped = queue.Pop(now, [](const int& item) {
     return item < 1000 ? Turn::kTake : Turn::kAwait;
@@ -179,8 +179,8 @@ TEST_CASE("The limit of a shared queue holds up all flows together",
   for (int i = 0; i < 10; ++i) ++counts[Next(queue)];
   CHECK(counts[1] == 5);
   CHECK(Next(queue) == -1);
-  // HasNext() is false until then: otherwise servers would keep waking each
-  // other.
+  // Until then HasNext() is false, because servers would otherwise keep waking
+  // each other.
   CHECK_FALSE(queue.HasNext(0, [](int) { return Turn::kTake; }));
   CHECK_THAT(queue.NextAt(), WithinAbs(10 * kMillisecond, 10));
   CHECK(Next(queue, Same(10), queue.NextAt()) != -1);
@@ -240,8 +240,8 @@ TEST_CASE("A flow that may read takes a shared item for one that may not",
   CHECK_THAT(queue.NextAt(), WithinAbs(100 * kMillisecond, 10));
 }
 
-// Flow 1 gets for itself what its cap allows, however much the flows take of
-// the items that they share.
+// Flow 1 gets what its cap allows for itself, however many items the flows
+// share.
 TEST_CASE("An item that a flow without a cap wants is held up by no cap",
           "[schedule][shared_queue]") {
   Queue queue;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kMilli = 1'000'000;
 
-// Tells the threshold of `count` requests that took `nanos` nanoseconds each.
+// Gives the threshold `count` requests that took `nanos` nanoseconds each.
 void Observe(StallThreshold& threshold, int count, std::int64_t nanos) {
   for (int i = 0; i < count; ++i) threshold.Observe(nanos);
 }

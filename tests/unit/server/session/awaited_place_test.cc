@@ -78,7 +78,7 @@ TEST_CASE("A dataset of parts waits for the first part that has a place",
   REQUIRE(place.has_value());
   CHECK(place->uri == "/data");
   CHECK(place->group == PlaceOf("/data", fds[1].get()).group);
-  // Fewer descriptors than the spec says may have come.
+  // Fewer descriptors may arrive than the spec says.
   fds.clear();
   CHECK(PlaceOf(spec, fds)->group == "/data");
 }

@@ -9,8 +9,8 @@
 
 namespace forebay::session {
 
-// Another process, which does one thing and then waits to be killed. A test
-// forks it before it starts any thread. Not thread-safe; blocks.
+// Another process, which runs one function and then waits to be killed. A test
+// must fork it before it starts any thread. Not thread-safe; blocks.
 class ClientProcess {
  public:
   // Forks the child, which runs `act` once Begin() is called.
@@ -20,7 +20,8 @@ class ClientProcess {
   ClientProcess& operator=(const ClientProcess&) = delete;
 
   void Begin();
-  // Waits until the child has acted. Returns false if the child died of it.
+  // Waits until the child has run its function. Returns false if the child died
+  // in it.
   bool AwaitDone();
   // Kills the child, and returns once it is dead.
   void Kill();

@@ -17,13 +17,13 @@
 namespace forebay::session {
 namespace {
 
-// Waits until the condition holds, as long as that takes: the test's own limit
-// ends a hang.
+// Waits until the condition holds, without a timeout, because the test's own
+// limit ends a hang.
 void Until(const std::function<bool()>& condition) {
   while (!condition()) sched_yield();
 }
 
-// A resource that hangs until the test lets it go.
+// A resource that hangs until the test releases it.
 class Hang {
  public:
   ~Hang() { Go(); }
@@ -55,8 +55,7 @@ class Hang {
 TEST_CASE("The request pool runs requests of one key side by side",
           "[session][request_pool]") {
   RequestPool pool;
-  // Each request waits for the others, so one thread alone would never end
-  // them.
+  // Each request waits for the others, so a single thread would never end them.
   std::latch together(3);
   std::latch done(3);
   for (int i = 0; i < 3; ++i) {
@@ -92,8 +91,7 @@ TEST_CASE("The request pool uses idle threads again",
     pool.Run({absl::StrCat("key ", i)}, [&] { done.count_down(); });
     done.wait();
   }
-  // Some threads may still be putting their requests away when the next ones
-  // come.
+  // When the next requests come, some threads may not be idle yet.
   CHECK(pool.threads() < 100);
 }
 
@@ -106,7 +104,7 @@ TEST_CASE(
     pool.Run({absl::StrCat("key ", i)}, [&] { hang.Await(); });
   Until([&] { return hang.held() == 8; });
   hang.Go();
-  // No thread would be idle for so long if all took turns.
+  // If all threads took turns, none would be idle for so long.
   Until([&] {
     std::latch done(1);
     pool.Run({"tick"}, [&] { done.count_down(); });
@@ -125,8 +123,8 @@ TEST_CASE("A request key that hangs leaves threads to other keys",
   std::latch done(1);
   pool.Run({"works", {"group"}}, [&] { done.count_down(); });
   done.wait();
-  // The key begins one more request as long as it runs on less than an eighth
-  // of the rest.
+  // The key may begin one more request while it has fewer than an eighth of the
+  // other threads.
   Until([&] { return hang.held() == 4; });
   CHECK(pool.threads() <= 5);
   pool.Stop(std::chrono::nanoseconds(0));
@@ -174,7 +172,7 @@ TEST_CASE("The request pool never has more threads than it may have",
     pool.Run({absl::StrCat("key ", i)}, [&] { hang.Await(); });
   Until([&] { return hang.held() == 3; });
   CHECK(pool.threads() == 3);
-  // All other requests run in the end.
+  // At last all other requests run.
   hang.Go();
   Until([&] { return hang.held() == 100; });
 }
@@ -264,8 +262,8 @@ TEST_CASE("The request pool says what hangs when it stops",
   CHECK(pool.Stop(std::chrono::hours(1)).empty());
 }
 
-// A request may hold the last reference to an object whose destructor asks for
-// another request.
+// A request may hold the last reference to an object. The object's destructor
+// may then submit another request.
 TEST_CASE("A request's end may ask the request pool for another request",
           "[session][request_pool]") {
   std::latch done(1);

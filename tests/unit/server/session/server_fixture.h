@@ -28,11 +28,11 @@ namespace forebay::session {
 
 constexpr int kSamples = 200;  // samples of each dataset
 
-// Waits until the condition holds, as long as that takes: the test's own limit
-// ends a hang.
+// Waits until the condition holds, without a timeout, because the test's own
+// limit ends a hang.
 void Until(const std::function<bool()>& condition);
 
-// A root opener that knows no place.
+// A root opener that refuses every place.
 class Nowhere final : public storage::RootOpener {
  public:
   absl::StatusOr<std::shared_ptr<const storage::Root>> Open(
@@ -41,8 +41,8 @@ class Nowhere final : public storage::RootOpener {
   }
 };
 
-// A clock at which a test can hold callers: a scan when it begins, and an epoch
-// when it starts.
+// A clock that can hold its callers: a scan at its beginning, and an epoch at
+// its start.
 class Gate final : public base::Clock {
  public:
   std::int64_t NowNanos() const override;
@@ -59,27 +59,27 @@ class Gate final : public base::Clock {
   mutable int held_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// A server, and all that it needs.
+// A server, and all objects that it needs.
 class ServerTest {
  protected:
   ServerTest();
   ~ServerTest();
 
-  // Starts the server, once all processes have been forked.
+  // Starts the server. All processes must have been forked before.
   void StartServer();
   // Returns the folder of a new dataset.
   std::string Folder(const std::string& name) const;
 
   // Runs `act` on the loop's thread, and waits for its end.
   void OnLoop(const std::function<void()>& act);
-  // Waits until the loop has nothing to do. A loop that spins always has
-  // something to do.
+  // Waits until the loop has nothing to do, which a spinning loop never
+  // reaches.
   void AwaitIdleLoop();
-  // Advances the time by `nanos` nanoseconds, and lets the server look at it.
+  // Advances the time by `nanos` nanoseconds, and lets the server notice it.
   void PassTime(std::int64_t nanos);
   // Returns the state of the only loader's stream.
   stream::StreamSnapshot StreamState() const;
-  // Waits until all that clients had is gone.
+  // Waits until everything that belonged to clients is released.
   void AwaitNothingLeft();
 
   std::string directory_;

@@ -1,4 +1,5 @@
-// Tests which batches of a client that left the server takes back, and when.
+// Tests which batches of a client that has left the server takes back, and
+// when.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -60,8 +61,8 @@ class ReadingClient {
 
 class ServerReleasesTest : public ServerTest {
  protected:
-  // Waits until the server has taken back all that the client never took. A
-  // thread of requests closes the loader meanwhile.
+  // Waits until the server has taken back all batches that the client never
+  // took. Meanwhile a request thread closes the loader.
   void AwaitNothingReady() {
     Until([&] {
       PassTime(0);
@@ -70,8 +71,8 @@ class ServerReleasesTest : public ServerTest {
   }
 };
 
-// A client that left takes no further batch, but may still read the batches
-// that it took.
+// After a client has left, it takes no further batch, but may still read the
+// batches that it took.
 TEST_CASE_METHOD(
     ServerReleasesTest,
     "The server takes back the batches that a client that left never took",

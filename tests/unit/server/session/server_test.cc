@@ -54,7 +54,7 @@ TEST_CASE_METHOD(ServerTest,
   }
 }
 
-// More scans hang than there are threads for other requests.
+// There are more hanging scans than threads for other requests.
 TEST_CASE_METHOD(ServerTest, "The server answers others while scans hang",
                  "[session][server]") {
   constexpr int kSlow = 8;
@@ -144,8 +144,8 @@ SUITE_CASE(LeavingTest,
     Until([&] { return registry_->Snapshot().empty(); });
   }
   gate.Open();
-  // Batches that the epoch published before it was stopped count as held while
-  // the process lives.
+  // While the process lives, the batches that the epoch published before its
+  // stop count as held.
   if (slow == Slow::kStart && leaving == Leaving::kHangsUp) process.Kill();
   client.reset();
   --descriptors_before_;
@@ -220,8 +220,8 @@ TEST_CASE_METHOD(ServerTest, "The server shuts down although a request hangs",
   running_.join();
   const std::vector<std::string> hung =
       server_->Leave(std::chrono::nanoseconds(0));
-  // The list may also have the greeting, whose thread may have answered and not
-  // ended.
+  // The list may also contain the greeting, because its thread may have
+  // answered but not ended.
   CHECK_THAT(hung, Contains(EndsWith(folder)));
   const auto answer = client.Receive();
   REQUIRE(answer.has_value());
@@ -257,7 +257,7 @@ TEST_CASE_METHOD(
   CHECK(used > 0);
 
   client.HangUp();
-  // The loader is closed except for the batches that are leased.
+  // Everything of the loader is released except the leased batches.
   Until([&] { return budget_.used() < used; });
   AwaitIdleLoop();
   CHECK(server_->sessions() == 1);
@@ -288,7 +288,7 @@ TEST_CASE_METHOD(ServerTest,
   CHECK(server_->sessions() == 1);
 }
 
-// The loop may have had no time to read a greeting that came in time.
+// The loop may not have had time to read a greeting that came in time.
 TEST_CASE_METHOD(
     ServerTest,
     "A greeting that has come in time counts though the server reads it late",
@@ -311,8 +311,8 @@ TEST_CASE_METHOD(
   CHECK(client.Receive()->has_welcome());
 }
 
-// The client lets go of its mappings as exec does, which ends neither the
-// process nor its pidfd.
+// The client unmaps everything as exec does, which ends neither the process nor
+// its pidfd.
 TEST_CASE_METHOD(ServerTest,
                  "The server takes all back when a living client has nothing "
                  "mapped any more",

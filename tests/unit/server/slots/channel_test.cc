@@ -15,7 +15,7 @@ namespace {
 
 using tests::IsOk;
 
-// The client's view of the rings.
+// A channel, and the client's view of its rings.
 class ChannelTest {
  protected:
   ChannelTest() {

@@ -40,7 +40,7 @@ TEST_CASE("Readers of shared memory cannot change what others see",
   CHECK(ftruncate(memory->fd(), 4096) == -1);
   CHECK(errno == EPERM);
 
-  // A private mapping may be written, and stays private.
+  // A private mapping can be written, and its writes stay private.
   void* mine = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE,
                     memory->fd(), 0);
   REQUIRE(mine != MAP_FAILED);

@@ -107,7 +107,7 @@ TEST_CASE("A slot pool grows and shrinks at its end", "[slots][slot_pool]") {
   CHECK_FALSE(pool.RemoveLast());
 }
 
-// Random steps are compared with the simplest possible book.
+// Compares random steps with the simplest possible model.
 TEST_CASE("A slot pool agrees with a plain book after random steps",
           "[slots][slot_pool]") {
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {

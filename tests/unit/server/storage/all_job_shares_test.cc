@@ -12,7 +12,7 @@ using tests::ElementsAre;
 using tests::IsEmpty;
 using tests::Pair;
 
-// A JobShares that remembers the weights and caps that it is told.
+// A JobShares that remembers the weights and caps that were set.
 struct Recorder final : public schedule::JobShares {
   void SetWeight(schedule::Flow job, double weight) override {
     weights[job] = weight;

@@ -1,4 +1,5 @@
-// Tests of coalesced reads that fail or are not awaited to the end.
+// Tests of coalesced reads that fail, or whose callers do not wait for their
+// end.
 
 #include <cstdint>
 #include <thread>

@@ -17,7 +17,7 @@
 
 namespace forebay::storage {
 
-// A coalesced source, above a source that fails when the test says so.
+// A coalesced source, over a source that fails when the test says so.
 class CoalescedSourceTest {
  protected:
   static constexpr std::uint64_t kMaxBytes = 1'000'000;

@@ -75,7 +75,7 @@ TEST_CASE_METHOD(
   CHECK_THAT(below_.log(), SizeIs(3));
 }
 
-// Reads that are joined use no more memory than their requests have set aside.
+// Joined reads use no more memory than their requests have reserved.
 TEST_CASE_METHOD(
     CoalescedSourceTest,
     "A coalesced source reads gaps only as far as memory was set aside",
@@ -84,7 +84,7 @@ TEST_CASE_METHOD(
   CHECK_THAT(below_.log(), ElementsAre("shard 0+3200"));
   Read({Request(0, 100), Request(100 + 4000, 100)});
   CHECK_THAT(below_.log(), SizeIs(3));
-  // Many adjacent requests have set aside enough for one wide gap.
+  // Many adjacent requests together have reserved enough for one wide gap.
   std::vector<ReadRequest> many;
   for (int i = 0; i < 10; ++i) many.push_back(Request(100 * i, 100));
   many.push_back(Request(1000 + 9000, 100));
@@ -249,8 +249,8 @@ TEST_CASE("Small hosts give a coalesced source less memory",
   CHECK(CoalescedSourceOptions::For(2048 * kMiB).most_bytes >= 5 * kMiB);
 }
 
-// Requests for any extents each get one answer, with their bytes. The reads
-// below hold no more memory than the requests have set aside.
+// Each of the requests, with any extents, gets one answer with its bytes. The
+// reads below hold no more memory than the requests have reserved.
 TEST_CASE_METHOD(CoalescedSourceTest,
                  "Coalesced requests for any extents get their bytes",
                  "[storage][coalesced_source]") {

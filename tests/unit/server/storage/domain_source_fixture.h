@@ -21,7 +21,7 @@
 
 namespace forebay::storage {
 
-// Notes what the sources of all domains see. Thread-safe.
+// Records the calls of the sources of all domains. Thread-safe.
 struct Book {
   base::Mutex mutex;
   std::map<std::string, std::deque<ReadRequest>> asked;
@@ -31,7 +31,7 @@ struct Book {
   std::map<std::string, std::vector<std::uint64_t>> shared;
 };
 
-// A domain's source, which answers when the test says so.
+// A domain's source, whose reads the test answers.
 class PatientDomain final : public SharedOutSource {
  public:
   PatientDomain(std::string name, Book* book)

@@ -61,7 +61,7 @@ TEST_CASE_METHOD(DomainSourceTest,
   Read({"b2"});
   source_->ReleaseIdle();
   CHECK_THAT(ended, ElementsAre("a"));
-  source_->SetWeight(1, 2);  // reaches the source that is left
+  source_->SetWeight(1, 2);  // reaches the source that still exists
   Read({"a2"});
   CHECK(answers_.size() == 4);
   source_.reset();
@@ -89,15 +89,15 @@ TEST_CASE_METHOD(
   CHECK_THAT(made, ElementsAre("a", "b", "c", "d"));
   CHECK(answers_.size() == 5);
   clock_.Advance(1);
-  Read({"c2"});  // the source of "c" had ended
+  Read({"c2"});  // the old source of "c" had ended
   CHECK_THAT(made, ElementsAre("a", "b", "c", "d", "c"));
   CHECK_THAT(answers_, Not(Contains("c2 failed")));
   Answer("a");
   source_.reset();
 }
 
-// A read may be answered on a thread of its source, where its caller may read
-// elsewhere. The source cannot end on that thread.
+// A source may answer a read on its own thread, where the caller may read from
+// another domain. The first source must not be destroyed on that thread.
 TEST_CASE_METHOD(DomainSourceTest, "A domain ends on no thread that reads",
                  "[storage][domain_source_idle]") {
   std::atomic<bool> ended = false;

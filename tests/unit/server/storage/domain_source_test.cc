@@ -58,7 +58,7 @@ TEST_CASE_METHOD(DomainSourceTest,
   Answer("a", WrongDomain("a1"));
   CHECK_THAT(book_.shared["b"], ElementsAre(7));
   Answer("b");
-  // A job that comes after the read finds nothing to share.
+  // After the read, a job that joins finds nothing to share.
   source_->Share(7, {.job = 3});
 }
 

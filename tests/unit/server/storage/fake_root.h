@@ -10,9 +10,9 @@
 
 namespace forebay::storage {
 
-// A root of no real place, for tests that need only its name and identities.
-// With a uri alone, it answers as Root does by default.
-// Thread-safe and immutable.
+// A root without files, for tests that need only its name and identities. If
+// only a uri is given, it answers as Root does by default. Thread-safe and
+// immutable.
 class FakeRoot final : public Root {
  public:
   struct Options {

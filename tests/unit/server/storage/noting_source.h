@@ -13,7 +13,7 @@
 
 namespace forebay::storage {
 
-// A source that forwards all calls to `inner`, and notes them. Thread-safe.
+// A source that forwards all calls to `inner`, and records them. Thread-safe.
 class NotingSource final : public ByteSource {
  public:
   struct Noted {

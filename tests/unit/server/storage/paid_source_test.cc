@@ -16,8 +16,8 @@ namespace {
 using tests::ElementsAre;
 using tests::IsEmpty;
 
-// A source that holds reads until the test gives them, and notes who shares
-// them.
+// A source that holds reads until the test answers them, and records the jobs
+// that share them.
 class HeldSource final : public ByteSource {
  public:
   void Read(absl::Span<ReadRequest> requests) override {
@@ -45,7 +45,7 @@ class PaidSourceTest {
     request.done = [this](const absl::StatusOr<ReadResult>&) { ++given_; };
     source_.Read({&request, 1});
   }
-  // Returns the jobs that pay for the last read.
+  // Returns the jobs that pay for the latest read.
   std::vector<std::uint64_t> LastPayers() const {
     const auto payers = PayersOf(below_.held.back().purpose);
     return {payers.begin(), payers.end()};

@@ -22,7 +22,7 @@ constexpr Revision kFirst = {.inode = 1, .ctime_nanos = 1};
 constexpr Revision kTouched = {.inode = 1, .ctime_nanos = 2};
 constexpr Revision kTouchedAgain = {.inode = 1, .ctime_nanos = 3};
 
-// A layout that answers as the test scripts it.
+// A layout whose answers the test sets.
 class ScriptedLayout final : public ObjectLayout {
  public:
   void Revalidate(
@@ -154,7 +154,7 @@ class HeldSource final : public ByteSource {
   std::string log_;
 };
 
-// A layout whose look takes two reads.
+// A layout that needs two reads to check a file.
 class SlowLayout final : public ObjectLayout {
  public:
   void Revalidate(
@@ -194,7 +194,7 @@ class RecheckedSharesTest {
 
   HeldSource below_;
   std::deque<std::function<void()>> tasks_;
-  bool is_held_ = false;  // whether tasks wait for the test
+  bool is_held_ = false;  // whether tasks wait until the test runs them
   RecheckedSource source_{&below_, [this](const ReadPurpose&, std::int64_t,
                                           std::function<void()> task) {
                             if (!is_held_) return task();
@@ -205,7 +205,7 @@ class RecheckedSharesTest {
   std::string log_;
 };
 
-// A look may have read much that must then be parsed, which is a task's work.
+// To check a file, much may have to be parsed, which must be done in a task.
 TEST_CASE_METHOD(RecheckedSharesTest, "Looks at touched files go on in tasks",
                  "[storage][rechecked_source]") {
   is_held_ = true;
@@ -218,7 +218,7 @@ TEST_CASE_METHOD(RecheckedSharesTest, "Looks at touched files go on in tasks",
   tasks_.front()();
   CHECK(below_.Log() == "read 7 for 1; share 7 with 1; ");
   below_.End(ReadResult());
-  // The daemon ends, and drops its tasks.
+  // The daemon ends without running its tasks.
   tasks_.clear();
   CHECK(log_ == "7: CANCELLED; ");
 }
@@ -244,7 +244,7 @@ TEST_CASE_METHOD(
   CHECK_THAT(log_, Catch::Equals(""));
   below_.End(ReadResult());
   CHECK(log_ == "7: OK; ");
-  // Another read may use the ticket now.
+  // Another read may now reuse the ticket.
   Read(7, /*job=*/5);
   Touch();
   CHECK(below_.Log() == "read 7 for 5; read 7 for 5; share 7 with 5; ");
@@ -270,7 +270,7 @@ TEST_CASE_METHOD(RecheckedSharesTest,
         "read 7 for 1; share 7 with 1; share 7 with 2; share 7 with 3; "
         "share 7 with 4; ");
   below_.End(ReadResult());
-  // Each job pays for its own read again.
+  // Each job pays for the repetition of its own read.
   CHECK(below_.Log() ==
         "read 7 for 1; read 8 for 2; share 8 with 3; share 8 with 4; ");
   below_.End(ReadResult());

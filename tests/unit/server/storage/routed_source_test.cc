@@ -15,7 +15,7 @@ namespace {
 using tests::ElementsAre;
 using tests::IsEmpty;
 
-// A source that remembers its calls.
+// A source that records its calls.
 struct Recorder final : public ByteSource {
   void Read(absl::Span<ReadRequest> requests) override {
     ++calls;

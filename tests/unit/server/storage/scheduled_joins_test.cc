@@ -1,4 +1,4 @@
-// Tests of reads that jobs join before the source below has them.
+// Tests of jobs that join a read before the source below has it.
 #include <cstdint>
 #include <deque>
 #include <utility>
@@ -11,8 +11,8 @@
 namespace forebay::storage {
 namespace {
 
-// A source that keeps all reads, and notes the jobs that join them. Used by one
-// thread at a time.
+// A source that holds all reads, and records the jobs that join them. Used by
+// one thread at a time.
 class KeepingSource final : public ByteSource {
  public:
   void Read(absl::Span<ReadRequest> requests) override {

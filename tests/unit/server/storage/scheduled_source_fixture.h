@@ -15,7 +15,7 @@
 
 namespace forebay::storage {
 
-// A source below that answers when the test says so. Thread-safe.
+// A source below, whose reads the test answers. Thread-safe.
 class PatientSource final : public ByteSource {
  public:
   explicit PatientSource(ByteSource* inner) : inner_(inner) {}
@@ -34,7 +34,8 @@ class PatientSource final : public ByteSource {
     base::MutexLock lock(&mutex_);
     return calls_;
   }
-  // Answers the oldest request. Returns its job, or 0 if there is none.
+  // Answers the oldest request. Returns the request's job, or 0 if there is no
+  // request.
   std::uint64_t Answer() {
     std::optional<ReadRequest> first;
     {
@@ -59,7 +60,7 @@ class PatientSource final : public ByteSource {
   int calls_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// A scheduled source above a patient one.
+// A scheduled source over a PatientSource.
 class ScheduledSourceTest {
  protected:
   static constexpr std::uint64_t kBytes = 1000;

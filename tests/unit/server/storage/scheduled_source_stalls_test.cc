@@ -1,4 +1,4 @@
-// Tests of reads of a scheduled source that stall.
+// Tests of stalled reads of a scheduled source.
 
 #include <thread>
 

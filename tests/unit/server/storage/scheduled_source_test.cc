@@ -73,16 +73,16 @@ TEST_CASE_METHOD(
     "A shared read takes the most urgent place and is paid by both jobs",
     "[storage][scheduled_source]") {
   Make({.reads_at_once = 1});
-  Read(1);  // goes below at once
+  Read(1);  // goes to the source below at once
   Read(3, /*urgency=*/9, /*ticket=*/7);
   for (int i = 0; i < 4; ++i) Read(3, /*urgency=*/1);
   for (int i = 0; i < 4; ++i) Read(2, /*urgency=*/1);
   source_->Share(7, {.job = 2, .urgency = 0});
   source_->Share(99, {.job = 2});  // no read has this ticket
   CHECK(below_.Answer() == 1);
-  // Job 2's turn comes first, with the read that job 3 asked for.
+  // Job 2's turn comes first. Its turn runs the read that job 3 requested.
   CHECK(below_.Answer() == 3);
-  // Each job paid a half, so they take turns.
+  // Each of the two jobs paid half, so they take turns.
   int counts[4] = {};
   for (int i = 0; i < 4; ++i) ++counts[below_.Answer()];
   CHECK(counts[2] == 2);
@@ -121,7 +121,7 @@ TEST_CASE_METHOD(ScheduledSourceTest,
   CHECK(below_.Answer() == 0);
   CHECK(source_->State().waiting == 2);
   clock_.Advance(100'000'001);
-  Read(2);  // any request makes the source look
+  Read(2);  // at any request, the source checks its clock
   CHECK(below_.Answer() == 1);
   CHECK(below_.Answer() == 2);
   CHECK(below_.Answer() == 0);
@@ -143,7 +143,7 @@ TEST_CASE_METHOD(ScheduledSourceTest,
   }
   below_.AnswerAll();
   CHECK(good_ == 5);
-  // Job 1 alone has its burst and no more.
+  // Job 1 alone may read its burst and no more.
   Read(1, /*urgency=*/0, /*ticket=*/7);
   Read(1, /*urgency=*/1, /*ticket=*/8);
   below_.AnswerAll();
@@ -153,8 +153,8 @@ TEST_CASE_METHOD(ScheduledSourceTest,
   CHECK(good_ == 7);
 }
 
-// Only the source's own alarm wakes it. The bytes that come in that time are no
-// more than the cap allows, however slow this machine is.
+// Only the source's own alarm wakes it. Meanwhile no more bytes come than the
+// cap allows, however slow this machine is.
 TEST_CASE_METHOD(ScheduledSourceTest,
                  "Reads of a capped job go on by themselves",
                  "[storage][scheduled_source]") {
@@ -233,14 +233,14 @@ TEST_CASE_METHOD(ScheduledSourceTest,
     request.length = versions[kind].size;
     request.purpose.job = 1;
     request.done = [&, bytes = request.length](const auto&) {
-      // Each request takes as long as 100,000 bytes do.
+      // A request takes as long as 100,000 bytes, besides its bytes.
       clock.Advance(100'000 + static_cast<std::int64_t>(bytes));
     };
     source.Read({&request, 1});
   };
   for (int i = 0; i < 64; ++i) read(random() % 3);
   for (int i = 0; i < 20'000; ++i) {
-    // The mix of sizes drifts.
+    // The mix of sizes changes over time.
     read(std::min<std::size_t>(2, random() % (2 + i / 1000 % 4)));
     below.Answer();
   }

@@ -17,8 +17,7 @@ namespace {
 
 using tests::ElementsAre;
 
-// A source that completes reads when the test lets it go on. It counts its
-// calls.
+// A source that completes reads when the test allows it, and counts its calls.
 class SlowSource final : public ByteSource {
  public:
   void Read(absl::Span<ReadRequest> requests) override {

@@ -22,7 +22,7 @@ constexpr slots::MemberId kHolder = 1;
 
 class BatchCacheTest {
  protected:
-  // Makes one slot, as the stream does after Grow() has returned true.
+  // Makes one slot, as the stream does when Grow() has returned true.
   void Make() {
     auto made = SlotMemory::Make(1, {.host = kSlot, .device = 0}, {});
     REQUIRE_THAT(made, IsOk());
@@ -40,8 +40,9 @@ class BatchCacheTest {
     batch_cache_.Put({.key = key, .slot = *slot, .samples = 1, .bytes = 1});
     return *slot;
   }
-  // Evicts all batches, and returns them in that order. `wanted` tells in how
-  // many nanoseconds a batch is wanted; all others never are.
+  // Evicts all batches, and returns them in the order of eviction. `wanted`
+  // tells in how many nanoseconds a batch is wanted. Other batches are never
+  // wanted.
   std::vector<BatchKey> Order(
       const std::map<BatchKey, std::int64_t>& wanted = {}) {
     std::vector<BatchKey> order;
@@ -85,8 +86,8 @@ TEST_CASE_METHOD(BatchCacheTest,
   CHECK_FALSE(fixed.Grow(/*spare=*/true));
 }
 
-// Slots stay reserved when the members that paid for them are gone. The next
-// member pays only for slots that do not exist yet.
+// Slots stay reserved after the members that paid for them have gone. The next
+// member pays only for additional slots.
 TEST_CASE_METHOD(
     BatchCacheTest,
     "Batch slots that are there stay reserved when their payers are gone",
@@ -117,8 +118,8 @@ TEST_CASE_METHOD(BatchCacheTest, "A batch cache grows as far as is paid for",
   CHECK(batch_cache_.pool().slots() == 2);
 }
 
-// A stream cannot give back slots that its members know, so it leaves memory
-// for streams that open later.
+// A stream cannot return slots that its members have mapped, so it leaves
+// memory for streams that open later.
 TEST_CASE_METHOD(BatchCacheTest,
                  "Spare batch slots leave half of the free memory to others",
                  "[stream][batch_cache]") {
@@ -166,7 +167,8 @@ TEST_CASE_METHOD(BatchCacheTest,
         std::vector<BatchKey>{{1, 10}, {1, 20}, {1, 0}});
 }
 
-// A member that starts an epoch first needs the batches that are kept longest.
+// The batches that are kept longest are those that a member needs first when it
+// starts an epoch.
 TEST_CASE_METHOD(BatchCacheTest,
                  "Among batches that nobody wants the first of the newest "
                  "epoch stays longest",
@@ -227,7 +229,7 @@ TEST_CASE_METHOD(BatchCacheTest,
     CHECK(batch_cache_.Find({3, first}) == nullptr);
   }
   CHECK(batch_cache_.Find({4, 0}) != nullptr);
-  // A batch of the same epoch is put once more, and forgotten again.
+  // A batch of the same epoch is put again, and forgotten again.
   Put({3, 0});
   batch_cache_.Forget(3);
   CHECK(batch_cache_.Find({3, 0}) == nullptr);

@@ -140,7 +140,7 @@ TEST_CASE("A batch layout closes up values that vary in length",
   const std::vector<std::string> texts = {"", "four", "a", "", "longest", "b"};
   const BatchLayout layout({Text(7), Label()}, 8);
   std::vector<std::uint8_t> slot(layout.slot_size().host);
-  // Garbage remains from the batch before, and from samples that others
+  // The slot has garbage from the previous batch, and from samples that were
   // replaced.
   for (std::uint32_t i = 0; i < 8; ++i) {
     layout.SetBytes({.host = slot.data()}, 0, i, BytesOf("garbage"));
@@ -213,7 +213,8 @@ TEST_CASE("A batch layout gives each sample the room that it needs",
   CHECK(layout.slot_size().host <
         BatchLayout(types, 4).slot_size().host - 4 * 4000);
   std::vector<std::uint8_t> slot(layout.slot_size().host);
-  // The lengths are those of text, label and array of each of three samples.
+  // The lengths are those of the text, label and array of each of the three
+  // samples.
   const std::vector<std::uint64_t> starts =
       layout.StartsFor(std::vector<std::uint64_t>{5, 0, 4, 0, 0, 40, 9, 0, 6});
   const BatchMemory memory{.host = slot.data(), .starts = starts};
@@ -291,7 +292,7 @@ TEST_CASE("Lengths in a batch that workers wrote over harm nobody",
   const BatchMemory memory{.host = slot.data()};
   layout.SetBytes(memory, 0, 0, BytesOf("one"));
   layout.SetBytes(memory, 0, 1, BytesOf("two"));
-  // A worker may write over all of a slot but its header.
+  // A worker may overwrite all of a slot except its header.
   std::fill(slot.begin() + proto::kSlotHeaderBytes, slot.end(), 0xff);
   layout.Complete(memory, {.sample_count = 2});
   const proto::BatchHeader header = HeaderOf(slot);

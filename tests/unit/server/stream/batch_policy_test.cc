@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint64_t kEpoch = 1000;
 
-// Returns the request of an open member with a waiting trainer. Members ahead
-// of it may give way to it.
+// Returns the batch request of an open member whose trainer waits. Members
+// ahead may give way to this member.
 BatchRequest At(std::uint64_t position, double served = 0) {
   return {.member = 1,
           .key = {position / kEpoch, position % kEpoch},
@@ -60,8 +60,8 @@ TEST_CASE("A stream's leader gives way only to a member that claims it",
   CHECK(NextRequest({At(300, 1), fed}) == 0);
 }
 
-// The member behind may have no more batches in flight. The leader gives way
-// all the same, because that member needs the threads.
+// The member behind may have no more batches in flight. The leader still gives
+// way, because that member needs the threads.
 TEST_CASE(
     "A stream's leader gives way even to a member that can have no more "
     "batches",
@@ -82,8 +82,8 @@ TEST_CASE("A member that gives way is out of the question for the next batch",
   CHECK(NextRequest({At(300, 0), At(250, 8), At(900, 9)}) == 1);
 }
 
-// Returns the eviction of a batch that took 10 ns to make and stands before the
-// requested one.
+// Returns the eviction of a batch that took 10 ns to make and lies before the
+// requested batch.
 Eviction For(const std::vector<Eviction::Reader>& readers) {
   return {.readers = readers, .make_nanos = 10, .is_before = true};
 }
@@ -128,8 +128,8 @@ TEST_CASE(
   CHECK(MayEvict(eviction));
 }
 
-// Even a batch that is read soon gives up its slot: no thread idles while a
-// trainer waits.
+// Even a batch that will be read soon is evicted, so that no thread is idle
+// while a trainer waits.
 TEST_CASE("While all work hangs a trainer that waits gets the slot",
           "[stream][batch_policy]") {
   const std::vector<Eviction::Reader> soon = {kSoon};
@@ -151,7 +151,7 @@ class SharingTest {
     epochs_ = EpochPair::Of(*sampler::Sampler::Create(spec, kEpoch), 0);
   }
 
-  // Returns a member with 4 slots that stands at `position` of epoch 0.
+  // Returns a member with 4 slots whose cursor is at `position` of epoch 0.
   MemberView View(std::uint64_t position) {
     cursors_.emplace_back(batch_).Start(epochs_, position);
     return {.cursor = &cursors_.back(), .slots = 4};

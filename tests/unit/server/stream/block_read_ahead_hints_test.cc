@@ -42,8 +42,8 @@ std::set<std::uint64_t> IdsOf(const std::vector<storage::ReadAheadHint>& list) {
   return ids;
 }
 
-// A sample's hints list the samples of its block that this rank has not seen
-// yet. They also say how much later this rank sees each.
+// A sample's hints list those samples of its block that this rank has not read
+// yet. They also tell how much later this rank reads each one.
 TEST_CASE("The neighbours of a sample are the rest of its block",
           "[stream][block_read_ahead_hints]") {
   constexpr std::uint32_t kSeed = 20261122;
@@ -87,7 +87,8 @@ TEST_CASE("The neighbours of a sample are the rest of its block",
   }
 }
 
-// All ranks together are told of every block but those of the first group.
+// All ranks together get hints about every block except those of the first
+// group.
 TEST_CASE("Later blocks are due for read-ahead in time",
           "[stream][block_read_ahead_hints]") {
   constexpr std::uint64_t kSize = 3000;
@@ -195,7 +196,8 @@ TEST_CASE_METHOD(
     }
     due += requests[i].neighbours_due ? 1 : 0;
   }
-  // Every second sample has neighbours due, except for the substituted one.
+  // Every second sample has neighbours that are due, except the substituted
+  // sample.
   CHECK(due == 4);
 }
 
@@ -210,8 +212,8 @@ TEST_CASE_METHOD(
   }
 }
 
-// Padding behind the end of an epoch repeats its first samples. Their
-// neighbours have passed by then.
+// After the end of an epoch, padding repeats the first samples. By then, their
+// neighbours have passed.
 TEST_CASE_METHOD(ReadRequestBuilderTest,
                  "Reads of padding have no neighbours that come after them",
                  "[stream][block_read_ahead_hints]") {

@@ -1,6 +1,6 @@
 // Simulates reads of a dataset that is shuffled in blocks, from the order down
-// to the source. Counts requests and bytes that are read for nothing, with
-// caches of several sizes.
+// to the source. Counts requests, and bytes that are read in vain, with caches
+// of several sizes.
 
 #include <cstdint>
 #include <iostream>
@@ -25,16 +25,18 @@
 namespace forebay::stream {
 namespace {
 
-constexpr std::uint64_t kDataset = 5;  // the dataset's number
+// The dataset's number in sample references.
+constexpr std::uint64_t kDataset = 5;
 constexpr std::uint64_t kSamples = 3200;
 constexpr std::uint64_t kSampleBytes = 5000;
-constexpr std::uint64_t kStride = 6000;  // the rest of a stride is a gap
+// Bytes from one sample to the next; a gap follows each sample.
+constexpr std::uint64_t kStride = 6000;
 constexpr std::uint64_t kBlock = 20;
-constexpr std::uint64_t kGroup = 32 * kBlock;  // samples
+constexpr std::uint64_t kGroup = 32 * kBlock;  // in samples
 constexpr std::uint64_t kBatch = 50;
 constexpr std::int64_t kPeriodNanos = 1'000'000;
 
-// A dataset of samples side by side in one shard.
+// A dataset of samples that lie one after the other in one shard.
 class Shard final : public dataset::FakeDataset {
  public:
   explicit Shard(storage::MemorySource* memory)
@@ -98,7 +100,7 @@ class CountingSource final : public storage::ByteSource {
   std::uint64_t bytes_ = 0;
 };
 
-// A rank of several, which reads as a stream does.
+// A rank of several, which makes reads as a stream does.
 class Rank {
  public:
   Rank(std::uint32_t rank, std::uint32_t world_size, const Shard& shard,
@@ -166,12 +168,12 @@ class Rank {
 
 struct Outcome {
   double requests = 0;  // requests to the source, for each sample
-  double bytes = 0;     // their bytes, over the bytes of all samples
-  double reads = 0;     // reads that the cache asked for, for each sample
+  double bytes = 0;     // bytes of these requests / bytes of all samples
+  double reads = 0;     // reads of the cache, for each sample
 };
 
-// Reads two epochs with a cache that has room for `groups` groups. The ranks
-// below `here` are on this host, all others elsewhere.
+// Reads two epochs with a cache that has memory for `groups` groups. The ranks
+// below `here` are on this host, and all others elsewhere.
 Outcome Simulate(double groups, std::uint32_t world_size, std::uint32_t here) {
   constexpr std::uint64_t kEpochs = 2;
   base::FakeClock clock;
@@ -219,7 +221,8 @@ Outcome Simulate(double groups, std::uint32_t world_size, std::uint32_t here) {
   return outcome;
 }
 
-// The gaps between samples add a fifth to their bytes, and are read with them.
+// The gaps between samples, which are read with them, add a fifth to their
+// bytes.
 constexpr double kWithGaps = 1.0 * kStride / kSampleBytes;
 
 TEST_CASE("Blocks are read as a whole where the cache has room",

@@ -1,5 +1,5 @@
-// Tests of which variant of its images a stream reads, offers to the cache, and
-// reports to the coordinator. They use the real pipeline and real images.
+// Tests which variant of its images a stream reads, offers to the cache, and
+// reports to the coordinator. The tests use the real pipeline and real images.
 #include "server/stream/cached_decoder.h"
 
 #include <algorithm>
@@ -31,11 +31,11 @@ using tests::IsOk;
 using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::uint64_t kSize = 40;
-// A decoder measures this many images before it offers any.
+// A decoder measures the first kMeasured images, and offers none of them.
 constexpr int kMeasured = 8;
 
-// A dataset whose samples all are the same photograph, with an optional caption
-// behind it.
+// A dataset whose samples are all the same photograph, perhaps followed by a
+// caption.
 class Photos final : public dataset::FakeDataset {
  public:
   Photos(Bytes image, std::string caption, std::string field = "image")
@@ -118,7 +118,7 @@ class CachedDecoderTest {
     return {.seed = 5, .epoch = 1, .sample = id};
   }
 
-  // Makes the sample's image from bytes that were read in `variant`.
+  // Makes the sample's image from bytes that are the variant `variant`.
   absl::StatusOr<Bytes> Make(CachedDecoder& choice, std::uint64_t id,
                              const Bytes& read,
                              storage::Variant variant = storage::kEncoded) {
@@ -144,7 +144,7 @@ class CachedDecoderTest {
                IsOk());
     return made;
   }
-  // Makes as many images as it takes until the decoder offers them.
+  // Makes images until the decoder has measured enough to offer them.
   void Measure(CachedDecoder& choice) {
     for (int i = 0; i < kMeasured; ++i) {
       REQUIRE_THAT(Make(choice, kSize - 1, photos_->bytes()), IsOk());
@@ -164,7 +164,7 @@ TEST_CASE_METHOD(
     "[stream][cached_decoder]") {
   const storage::Variant variant = VariantNumber(spec_);
   CHECK(variant != storage::kEncoded);
-  // Random ops are not part of the variant.
+  // Random ops do not change the variant.
   CHECK(VariantNumber(StreamSpecFor(photos_, Crop(24))) == variant);
   CHECK(VariantNumber(StreamSpecFor(photos_, Crop(20, 30))) != variant);
   const Bytes image = photos_->bytes();
@@ -240,7 +240,7 @@ TEST_CASE_METHOD(CachedDecoderTest,
   const std::uint64_t sample = spec_.order_member->At(0);
   CHECK_THAT(Make(choice, sample, photos_->bytes()), IsOk());
   CHECK(store_.last.is_awaited);
-  // The variant was kept.
+  // The variant was cached.
   CHECK(spec_.order_member->PositionOf(sample) == kSize + 1);
   CHECK(other->At(0) == sample);
 
@@ -248,7 +248,7 @@ TEST_CASE_METHOD(CachedDecoderTest,
   CHECK_THAT(Make(choice, sample, variant, choice.variant()), IsOk());
   CHECK(spec_.order_member->PositionOf(sample) == kSize + 1);
 
-  // The cache no longer has the variant that it had.
+  // The cache no longer has this variant.
   store_.is_full = true;
   CHECK_THAT(Make(choice, sample, photos_->bytes()), IsOk());
   other->Missed(sample);
@@ -258,7 +258,7 @@ TEST_CASE_METHOD(CachedDecoderTest,
 TEST_CASE_METHOD(CachedDecoderTest,
                  "A variant that leaves the coordinator's set is dropped",
                  "[stream][cached_decoder]") {
-  // The smallest number of variants that the coordinator keeps.
+  // The smallest number of decoded samples that the coordinator plans for.
   constexpr std::size_t kDecoded = 16;
   const auto coordinator =
       std::make_shared<Coordinator>(kSize, 1, 1, base::AmpleBudget());
@@ -268,8 +268,8 @@ TEST_CASE_METHOD(CachedDecoderTest,
   Measure(choice);
   for (std::uint64_t i = 0; i < 2 * kDecoded; ++i) {
     const std::uint64_t sample = spec_.order_member->At(i);
-    // The decoder offers the sample whatever it measured: the other member
-    // wants it.
+    // The decoder offers the sample whatever it has measured, because the other
+    // member wants the sample.
     CachedDecoder fresh(&spec_, &store_);
     const int offers = store_.offers;
     while (store_.offers == offers) {
@@ -280,7 +280,7 @@ TEST_CASE_METHOD(CachedDecoderTest,
   }
 }
 
-// A dataset of compressed images: each is stored in reverse.
+// A dataset of compressed images, each of which is stored in reverse.
 class CompressedPhotos final : public dataset::FakeDataset {
  public:
   explicit CompressedPhotos(const Bytes& image)

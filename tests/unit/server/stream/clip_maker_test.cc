@@ -73,7 +73,7 @@ TEST_CASE("A window of a clip takes no more scratch than itself",
           "[stream][clip_maker]") {
   Ops ops;
   ops.Add()->mutable_random_window()->set_length(100);
-  // The transposition leaves the numbers of a single channel as they are.
+  // The transposition of a single channel does not change its order of values.
   proto::Transpose* const transpose = ops.Add()->mutable_transpose();
   for (const std::uint32_t axis : {1, 0}) transpose->add_order(axis);
   const std::string file = ClipFile("1_s16.flac");
@@ -112,7 +112,8 @@ TEST_CASE("Only the window of a clip that is resampled is decoded",
   REQUIRE_THAT(whole, IsOk());
   CHECK(*made == std::vector<float>(whole->begin(), whole->begin() + 20));
   ops.Add()->mutable_slice()->set_stop(20);
-  // The scratch has room for the slice's frames, not for all frames.
+  // The scratch memory is enough for the slice's frames, but not for all
+  // frames.
   CHECK_THAT(Make(*Made(ops, 2), file, 80, /*scratch=*/2048), IsOk());
   CHECK(2048u < Whole(file).size() * sizeof(float));
 }

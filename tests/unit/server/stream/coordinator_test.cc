@@ -42,7 +42,7 @@ TEST_CASE_METHOD(
     "No budget has the bytes that a coordinator needs for very many samples",
     "[stream][coordinator]") {
   CHECK(Coordinator::BytesOfMember(1000) < 20000u);
-  // This number of samples, at 17 / 2 bytes each, wraps around 64 bits.
+  // At 17 / 2 bytes each, the bytes of so many samples overflow 64 bits.
   CHECK(Coordinator::BytesOfMember(2170205185142300188) == UINT64_MAX);
 }
 
@@ -54,7 +54,7 @@ TEST_CASE_METHOD(CoordinatorTest,
   std::set<std::uint64_t> made;
   for (std::uint64_t i = 0; i < 10; ++i) {
     const std::uint64_t sample = first->At(i);
-    CHECK(first->At(i) == sample);  // asking again changes nothing
+    CHECK(first->At(i) == sample);  // a second call changes nothing
     CHECK(first->PositionOf(sample) == i);
     CHECK(first->IsAwaited(sample));
     first->Kept(sample, kFormBytes);
@@ -67,8 +67,8 @@ TEST_CASE_METHOD(CoordinatorTest,
   std::uint64_t other = 0;
   while (made.contains(other)) ++other;
   CHECK(second->PositionOf(other) == kSize);
-  // The second has at least as much left as the first, so it may also draw
-  // samples that nobody has made.
+  // The second member has at least as many samples left as the first. It may
+  // therefore also draw samples that nobody has decoded.
   int taken = 0;
   for (std::uint64_t i = 0; i < 10; ++i) {
     const std::uint64_t sample = second->At(i);
@@ -117,7 +117,8 @@ TEST_CASE_METHOD(
   auto first = Join();
   const auto second = Join();
   const std::uint64_t sample = first->At(0);
-  CHECK(second->PositionOf(sample) == 1);  // its variant will be there
+  // By then, the sample's variant will be cached.
+  CHECK(second->PositionOf(sample) == 1);
   first.reset();
   CHECK(second->PositionOf(sample) == kSize);
   CHECK_FALSE(second->IsAwaited(sample));

@@ -12,7 +12,8 @@ namespace {
 constexpr std::int64_t kMilli = 1'000'000;
 
 // A trainer takes a batch every `period` nanoseconds. Threads make one batch
-// after the other, each in `made` nanoseconds, and as many ahead as Depth says.
+// after the other, each in `made` nanoseconds. They make as many ahead as Depth
+// says.
 class Loop {
  public:
   explicit Loop(std::uint32_t slots) : depth_(slots) { depth_.StartEpoch(); }
@@ -93,7 +94,7 @@ TEST_CASE("A trainer that finds nothing ready has all slots at once",
   CHECK(loop.target() == 16);
 }
 
-// After a validation, the trainer goes on as before.
+// After a validation, the trainer continues at its old pace.
 TEST_CASE("A pause of the trainer does not change its prefetch depth",
           "[stream][depth]") {
   Loop loop(16);

@@ -68,8 +68,8 @@ TEST_CASE("The next use of an epoch knows where a list has a sample next",
                                base::MakeList({3, 1, 3, 0}, 5, &budget)),
                  0, 0);
   next_use.Advance(0, kPeriod, 0);
-  // Samples that the list lacks may come in the next epoch, whose middle is the
-  // best guess.
+  // Samples that are not in the list may come in the next epoch. The middle of
+  // that epoch is the best guess.
   CHECK(AskAll(next_use, 5, 0) ==
         std::vector<std::int64_t>{3000, 1000, 6000, 0, 6000});
   next_use.Advance(1, kPeriod, 0);
@@ -119,7 +119,7 @@ TEST_CASE("The time to a next use goes on between steps and then stands still",
   CHECK(AskAll(next_use, 100, 0)[sample] == 40 * kPeriod);
   CHECK(AskAll(next_use, 100, 6 * kPeriod)[sample] == 34 * kPeriod);
   CHECK(AskAll(next_use, 100, 10 * kPeriod)[sample] == 30 * kPeriod);
-  // The step is five periods late, so it may take five more.
+  // The step is five periods late, so it may take five periods more.
   CHECK(AskAll(next_use, 100, 15 * kPeriod)[sample] == 35 * kPeriod);
 }
 

@@ -23,7 +23,8 @@ inline std::vector<std::uint64_t> Expected(const StreamSpec& stream_spec,
   return ids;
 }
 
-// Takes and releases batches until the epoch's closing entry, which it returns.
+// Takes and releases batches until the entry that closes the epoch, and returns
+// that entry.
 inline proto::ReadyEntry Drain(FakeClient& client, FakeProduction& production,
                                std::vector<std::uint64_t>* ids) {
   while (true) {

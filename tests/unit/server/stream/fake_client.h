@@ -16,10 +16,10 @@
 
 namespace forebay::stream {
 
-// A member's side of the rings, and its view of the slots.
+// A member's client: its side of the rings, and its mappings of the slots.
 class FakeClient {
  public:
-  // Makes a member whose batches lie on `device`, or on the host if `device` is
+  // Makes a member whose batches are on `device`, or on the host if `device` is
   // null.
   explicit FakeClient(Stream* stream, schedule::Flow flow = 1,
                       std::uint32_t depth = 0,
@@ -73,7 +73,7 @@ class FakeClient {
     return static_cast<absl::StatusCode>(ready_->error_code);
   }
 
-  // Returns the ids that a batch's images hold. Checks its labels and header.
+  // Returns the ids in a batch's images. Checks the batch's labels and header.
   std::vector<std::uint64_t> Read(const proto::ReadyEntry& entry) {
     const SlotSize& size = stream_->slot_size();
     const std::uint8_t* const host = MapPart(entry, 0, size.host);
@@ -112,8 +112,8 @@ class FakeClient {
     ReleaseUntold(entry);
     return stream_->TakeReleases(member_);
   }
-  // Releases without telling the stream, which finds the release by itself
-  // while it looks.
+  // Releases a batch without telling the stream. While the stream looks at the
+  // ring, it finds the release by itself.
   void ReleaseUntold(const proto::ReadyEntry& entry) {
     release_->Push({.slot = entry.slot, .generation = entry.generation});
   }
@@ -122,7 +122,7 @@ class FakeClient {
   bool looked_at() const { return ready_->looking.load() != 0; }
 
  private:
-  // Maps a part of the entry's slot. Asks for slots that were made since the
+  // Maps a part of the entry's slot. Requests slots that were made since the
   // epoch began.
   const std::uint8_t* MapPart(const proto::ReadyEntry& entry, std::size_t part,
                               std::uint64_t bytes) {

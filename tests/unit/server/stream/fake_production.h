@@ -57,7 +57,8 @@ class NumberedDataset : public dataset::FakeDataset {
   const std::uint64_t bytes_;
 };
 
-// A pipeline whose "image" is the sample's id and its epoch, as two numbers.
+// A pipeline whose "image" consists of two numbers: the sample's id and its
+// epoch.
 class FakePipeline : public pipeline::Pipeline {
  public:
   const pipeline::TensorType& output() const override { return output_; }
@@ -91,8 +92,8 @@ class FakePipeline : public pipeline::Pipeline {
       .dtype = proto::DType::kInt64, .shape = {2}, .bytes = 16};
 };
 
-// A source and an executor. Reads and tasks complete when the test says so, in
-// any order, on its thread. Any thread may ask for more.
+// A source and an executor. The test completes reads and tasks in any order, on
+// its own thread. Any thread may start more.
 class FakeProduction final : public storage::ByteSource,
                              public executor::Executor {
  public:
@@ -101,7 +102,7 @@ class FakeProduction final : public storage::ByteSource,
         std::make_unique<pipeline::Workspace>(pipeline::WorkspaceLimits{}));
   }
 
-  // Completes the reads in flight, as sources do.
+  // Completes the reads in flight, because every source must.
   ~FakeProduction() override {
     for (auto* reads : {&reads_, &hanging_}) {
       while (!reads->empty()) {
@@ -112,13 +113,13 @@ class FakeProduction final : public storage::ByteSource,
     }
   }
 
-  // Answers to reads of these objects, which replace the plain answer.
+  // Answers for reads of these objects, instead of the default answers.
   std::map<std::string, absl::StatusOr<storage::ReadResult>> answers;
   // Objects whose reads hang.
   std::set<std::string> hangs;
 
-  // Makes tasks or reads wait, from now on, if only flows with caps want them.
-  // They go on when another flow wants them too, or after LiftCaps().
+  // From now on, tasks or reads wait if only flows with caps want them. They go
+  // on when another flow wants them, too, or after LiftCaps().
   void CapTasks(schedule::Flow flow) { capped_tasks_.insert(flow); }
   void CapReads(schedule::Flow flow) { capped_reads_.insert(flow); }
   void LiftCaps() {
@@ -155,17 +156,17 @@ class FakeProduction final : public storage::ByteSource,
     base::MutexLock lock(&mutex_);
     return tasks_.size();
   }
-  // Returns the flows that the last submitted task is charged to.
+  // Returns the flows to which the latest submitted task is charged.
   const std::vector<schedule::Flow>& flows() const { return flows_; }
 
-  // Returns how often each object was asked for.
+  // Returns how often each object was requested.
   const std::map<std::string, int>& asked() const { return asked_; }
 
   void Read(absl::Span<storage::ReadRequest> requests) override {
     base::MutexLock lock(&mutex_);
     for (storage::ReadRequest& request : requests) {
       ++asked_[request.object];
-      // Reads of one object become one: if one of them may go on, all may.
+      // Reads of one object are joined: if one of them may go on, all may.
       const auto joins = [&](const storage::ReadRequest& other) {
         return other.object == request.object;
       };
@@ -213,8 +214,8 @@ class FakeProduction final : public storage::ByteSource,
     }
     return true;
   }
-  // Completes all reads, and then the task that was submitted first, as on a
-  // host where only threads are short. Returns false if there is none.
+  // Completes all reads, and then the oldest task, as on a host whose only
+  // bottleneck is threads. Returns false if there is neither.
   bool StepInOrder() {
     clock_.Advance(1000);
     CompleteReads();
@@ -229,8 +230,8 @@ class FakeProduction final : public storage::ByteSource,
   void CompleteReads() {
     while (reads() > 0) CompleteRead(0);
   }
-  // Completes the oldest read, if it was asked for at least `nanos` ago.
-  // Returns whether it did.
+  // Completes the oldest read if it was started at least `nanos` nanoseconds
+  // ago. Returns whether it did.
   bool CompleteReadAfter(std::int64_t nanos) {
     {
       base::MutexLock lock(&mutex_);
@@ -295,13 +296,14 @@ class FakeProduction final : public storage::ByteSource,
   cache::NextUseRegistry next_use_registry_;
   base::MemoryBudget budget_{std::uint64_t{1} << 30};
   std::vector<std::unique_ptr<pipeline::Workspace>> workspaces_;
-  mutable base::Mutex mutex_;  // guards what follows, except changes_
+  mutable base::Mutex mutex_;  // guards the members below, except changes_
   std::deque<storage::ReadRequest> reads_;
   std::deque<storage::ReadRequest> hanging_;
   std::deque<Task> held_tasks_;
   std::set<schedule::Flow> capped_tasks_;
   std::set<schedule::Flow> capped_reads_;
-  std::deque<std::int64_t> asked_at_nanos_;  // times of reads_
+  // Start times of the reads in reads_.
+  std::deque<std::int64_t> asked_at_nanos_;
   std::deque<Task> tasks_;
   std::vector<schedule::Flow> flows_;
   int changes_ = 0;

@@ -13,8 +13,8 @@
 
 namespace forebay::stream {
 
-// A variant store that keeps all variants for which it has room, and remembers
-// the last offer.
+// A variant store that stores all variants until it is full, and remembers the
+// latest offer.
 class FakeVariantStore final : public cache::VariantStore {
  public:
   std::unique_ptr<cache::VariantBuffer> Reserve(const Offer& offer) override {

@@ -21,8 +21,8 @@
 
 namespace forebay::stream {
 
-// A worker pool and its workers, as processes. They make the samples of a
-// NumberedDataset with the fields "image" (the sample's id and its epoch) and
+// A worker pool and its workers, which are processes. They make the samples of
+// a NumberedDataset with the fields "image" (the sample's id and its epoch) and
 // "label". Used by one thread at a time.
 class FakeWorkers {
  public:
@@ -51,19 +51,20 @@ class FakeWorkers {
     kill(-pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
   }
-  // Answers the next orders to fork with this failure.
+  // The next orders to fork get this failure as their answer.
   void RefuseForks(const std::string& text) {
     std::memcpy(shared_->refusal.data(), text.c_str(), text.size() + 1);
     shared_->refuses_forks = true;
   }
-  // Answers the next orders and tasks with this failure, unless it is empty.
+  // The next orders and tasks get this failure as their answer, unless it is
+  // empty.
   void Refuse(const std::string& text) {
     std::memcpy(shared_->refusal.data(), text.c_str(), text.size() + 1);
     shared_->refuses = !text.empty();
   }
-  // Lets `workers` of the workers that are forked next end at once.
+  // The next `workers` workers to be forked end at once.
   void EndAtOnce(int workers) { shared_->ending = workers; }
-  // Returns how often the worker pool was asked for `command`.
+  // Returns how often the worker pool has got `command`.
   int asked(proto::WorkerCommand command) const {
     return shared_->asked[static_cast<std::size_t>(command)];
   }
@@ -191,7 +192,7 @@ class FakeWorkers {
   }
 
   Shared* const shared_;
-  std::array<Slot, 64> slots_;  // the worker pool's
+  std::array<Slot, 64> slots_;  // the slots that the worker pool has mapped
   const pid_t pid_;
   bool left_ = false;
 };

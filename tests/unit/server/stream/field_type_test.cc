@@ -17,7 +17,7 @@ using tests::IsOk;
 
 using proto::FieldKind;
 
-// A dataset of one .npy file a sample. The first file has the given type and
+// A dataset whose samples are .npy files. The first file has the given type and
 // shape.
 class Arrays final : public dataset::FakeDataset {
  public:
@@ -85,7 +85,7 @@ TEST_CASE("Arrays of different sizes differ in the first axis",
   CHECK(type.ragged);
   CHECK(type.varies());
   CHECK(type.PlaceFor(proto::Place::kDevice) == proto::Place::kHost);
-  // The shape has as many rows as the longest file can have.
+  // The shape has as many rows as the longest file may have.
   CHECK(type.value.shape == Shape{167, 3});
   CHECK(type.value.bytes == 1002u);
 }
@@ -138,7 +138,8 @@ TEST_CASE("Arrays without elements to count are of one shape",
   if (types.ok()) CHECK_FALSE(types->front().varies());
 }
 
-// A dataset of audio files. The first one is a WAV file of 8 bits.
+// A dataset of audio files. The first file is a WAV file with 8 bits for each
+// value.
 class Clips final : public dataset::FakeDataset {
  public:
   Clips(std::uint8_t frames, std::uint64_t longest, std::uint8_t channels = 1)
@@ -210,7 +211,7 @@ TEST_CASE("A window of clips is of one shape", "[stream][field_type]") {
   CHECK(types->front().value.shape == Shape{70, 1});
 }
 
-// A clip of few bytes may be long, as it may be of silence.
+// A clip of few bytes may be long, for example if it is silent.
 TEST_CASE("A slice bounds the length of clips", "[stream][field_type]") {
   const auto types = Clips(100, 1000).Types(SliceOf(10, 50010));
   REQUIRE_THAT(types, IsOk());

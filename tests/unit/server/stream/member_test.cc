@@ -55,7 +55,7 @@ TEST_CASE("A member counts what its trainer waited since the host worked",
   CHECK(member.Account() == 1);
   UNSCOPED_INFO("a batch is ready");
   CHECK(member.WaitedForWorkerPool() == 0);
-  // A client may write any number.
+  // A client may write any number here.
   ring->wait_nanos = 0;
   CHECK(member.LookAtWait() == 0);
   ring->wait_nanos = UINT64_MAX;

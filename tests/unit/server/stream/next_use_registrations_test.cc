@@ -21,7 +21,7 @@ using dataset::composed::Subset;
 
 constexpr std::int64_t kPeriod = 1000;
 
-// Returns when each sample of `source` is wanted.
+// Returns in how many nanoseconds each sample of `source` is wanted.
 std::vector<std::int64_t> Ask(const cache::NextUseRegistry& next_use_registry,
                               const Dataset& source) {
   std::vector<storage::SampleRef> samples;
@@ -40,7 +40,7 @@ TEST_CASE("A sample is wanted wherever it is part of a loader's dataset",
   const auto b = std::make_shared<const PlainDataset>("b", 2);
   const auto some =
       std::make_shared<const Subset>(a, base::MakeList({3, 1, 3}, 4, &budget));
-  // The concatenation's samples are a 3, a 1, a 3, b 0, b 1, a 3, a 1, a 3.
+  // The concatenation has the samples a 3, a 1, a 3, b 0, b 1, a 3, a 1, a 3.
   const auto all = *Concatenation::Create({some, b, some});
   const auto next_use = std::make_shared<EpochNextUse>(all->size());
   cache::NextUseRegistry next_use_registry;

@@ -20,8 +20,8 @@ TEST_CASE(
   CHECK(pace.Urgency(20) == 2000);
 }
 
-// The loader with the slower trainer comes second of two loaders of a job, even
-// if it is fewer samples ahead.
+// A job has two loaders. Reads for the slower trainer come second, even if its
+// loader has fewer samples ahead.
 TEST_CASE("Reads of a slow trainer can wait for those of a fast one",
           "[stream][pace]") {
   Pace fast;

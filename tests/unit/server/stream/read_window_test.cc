@@ -14,21 +14,21 @@ constexpr std::uint64_t kMax = std::uint64_t{1} << 30;
 constexpr std::uint64_t kSample = 100'000;
 constexpr double kSecond = 1e9;
 
-// A source sends bytes at a rate, and starts each read after a latency. Threads
-// decode the bytes at another rate.
+// A source that sends bytes at a rate, and begins each read after a latency.
+// Threads decode the bytes at another rate.
 struct Source {
   double latency = 0;  // nanoseconds
-  double rate = 0;     // bytes a second
+  double rate = 0;     // bytes per second
   double decoding = 1e12;
 };
 
-// A stream at full speed, which asks as Prefetcher does.
+// A stream at full speed, which starts reads as Prefetcher does.
 class Reader {
  public:
   explicit Reader(ReadWindow* window) : window_(window) {}
 
   // Reads for `seconds` seconds, with slots for at most `wanted` bytes of
-  // samples. Returns the bytes a second.
+  // samples. Returns the bytes per second.
   double Run(const Source& source, double seconds,
              std::uint64_t wanted = UINT64_MAX) {
     const double until = now_ + seconds * kSecond;
@@ -77,8 +77,9 @@ class Reader {
   ReadWindow* const window_;
   std::deque<InFlightRead> flights_;
   double now_ = 1;
-  double link_ = 0;    // when the source has sent all that was asked
-  double places_ = 0;  // when threads have decoded all of that
+  double link_ = 0;  // when the source has sent everything that was requested
+  // When threads have decoded everything that was requested.
+  double places_ = 0;
   std::uint64_t done_ = 0;
 };
 

@@ -29,8 +29,8 @@ std::vector<FieldType> Types() {
            .dtype = proto::DType::kUint8, .shape = {90'000}, .bytes = 90'000}}};
 }
 
-// Random samples, few of which are long. Each array has some elements more than
-// its length, as if a header had been counted.
+// Random samples, few of which are long. Each array has more elements than its
+// length, as if the length included a header.
 struct Samples {
   explicit Samples(std::uint64_t seed) {
     std::mt19937_64 random(seed);
@@ -110,7 +110,7 @@ SUITE_CASE(RoomScanTest, "A room scan has room for any batch of such a length",
 
 const tests::RunsOn<RoomScanTest> kSeeds(tests::Seeds<std::uint64_t>(20));
 
-// Lengths in time may have many units for each byte.
+// If lengths are times, a byte may have many units.
 TEST_CASE("Lengths in a room scan may be of a small unit",
           "[stream][room_scan]") {
   RoomScan scan(Types());

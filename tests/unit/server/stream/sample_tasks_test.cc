@@ -43,7 +43,7 @@ TEST_CASE_METHOD(SampleTasksTest,
   Add(2);
   UNSCOPED_INFO("the first is under way");
   CHECK_FALSE(tasks_.Next({1}).has_value());
-  // A task may end without a measured sample.
+  // A task may end although none of its samples was measured.
   tasks_.EndGuessed({1});
   CHECK(tasks_.Next({1}).has_value());
 }

@@ -30,7 +30,7 @@ TEST_CASE("The reserved read window has room for small samples",
   CHECK(WindowFor(1024 * kMiB, 100) == 16 * kMiB);
 }
 
-// The limit of the daemon's CPUs counts, not the number that the host has.
+// The number of CPUs is the daemon's limit, not the number that the host has.
 TEST_CASE(
     "The reserved read window has room for a large sample for each thread and "
     "one more",

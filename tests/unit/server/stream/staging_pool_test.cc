@@ -62,7 +62,7 @@ TEST_CASE_METHOD(StagingPoolTest, "A lease of staging memory ends once",
   CHECK(pool_.HasFree());
 }
 
-// Leased staging memory may come back late.
+// Leased staging memory may be returned late.
 TEST_CASE_METHOD(
     StagingPoolTest,
     "The trim of a staging pool leaves as much free as is paid for",

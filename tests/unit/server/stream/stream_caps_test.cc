@@ -1,4 +1,4 @@
-// Tests of a stream with members whose jobs have caps.
+// Tests of a stream with members of jobs that have caps.
 
 #include <cstdint>
 #include <memory>
@@ -36,13 +36,14 @@ class StreamCapsTest {
     capped_ = std::make_unique<FakeClient>(stream_.get(), kCapped);
     stream_->SetCapped(capped_->member(), true);
   }
-  // Takes the spare memory, so that the stream keeps little for members behind.
+  // Takes the spare memory, so that the stream keeps few batches for members
+  // behind.
   void TakeMemory() {
     base::MemoryBudget& budget = production_.budget();
     others_ = *budget.Reserve(budget.limit() - budget.used() - 1, "others");
   }
   // Takes all batches that are ready or can be made. Returns the number of
-  // their samples.
+  // samples in them.
   std::uint64_t Consume(FakeClient& client) {
     std::uint64_t samples = 0;
     for (;;) {
@@ -83,7 +84,7 @@ TEST_CASE_METHOD(StreamCapsTest,
   CHECK(production_.flows() == std::vector<schedule::Flow>{kFree, kCapped});
 }
 
-// The member that begins a batch first is charged for it alone, at first.
+// At first, only the member that begins a batch is charged for it.
 TEST_CASE_METHOD(StreamCapsTest,
                  "No cap holds up what several members want whoever came first",
                  "[stream][stream_caps]") {
@@ -107,7 +108,8 @@ TEST_CASE_METHOD(StreamCapsTest,
   }
 }
 
-// A source may hold up reads of a job without a cap, whose other reads hang.
+// A source may delay reads for a job without a cap, because that job's other
+// reads hang.
 TEST_CASE_METHOD(StreamCapsTest,
                  "A source holds up nothing that a stream's later member wants",
                  "[stream][stream_caps]") {
@@ -126,8 +128,8 @@ TEST_CASE_METHOD(StreamCapsTest,
   production_.LiftCaps();
 }
 
-// No read can join another if their root has no name. Asked for again, the
-// bytes would be read twice.
+// If a root has no identity, no read can join another one. If a read were made
+// again for another member, the bytes would be read twice.
 TEST_CASE_METHOD(StreamCapsTest,
                  "A read that nobody can join is not asked for again",
                  "[stream][stream_caps]") {
@@ -158,8 +160,8 @@ TEST_CASE_METHOD(StreamCapsTest,
   }
 }
 
-// A cap delays the batches that only its member wants. Others go on meanwhile:
-// a leader does not give way to a member with a cap.
+// A cap delays only the batches that no other member wants. Others go on: a
+// leader does not give way to a member with a cap.
 TEST_CASE_METHOD(StreamCapsTest,
                  "Batches that a cap holds up hold up nobody else",
                  "[stream][stream_caps]") {
@@ -180,7 +182,7 @@ TEST_CASE_METHOD(StreamCapsTest,
 }
 
 // The samples are so large that those waiting for a cap would fill the read
-// window. It has room for just one of the largest.
+// window, which has space for just one of the largest.
 TEST_CASE_METHOD(StreamCapsTest,
                  "Reads that a cap holds up leave room for others' bytes",
                  "[stream][stream_caps]") {
@@ -213,7 +215,7 @@ TEST_CASE_METHOD(StreamCapsTest, "No cap holds up the making of slots",
   CHECK(Consume(*capped_) == kSamples);
 }
 
-// The stream's tasks keep it alive until they run.
+// Until the stream's tasks have run, they keep the stream alive.
 TEST_CASE_METHOD(
     StreamCapsTest,
     "Work that a cap holds up takes no read window once its stream is over",

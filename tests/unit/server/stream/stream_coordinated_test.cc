@@ -1,4 +1,5 @@
-// Tests of a stream in coordinated order, which draws samples as it needs them.
+// Tests of a stream in coordinated order, which draws samples when it needs
+// them.
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -40,8 +41,9 @@ TEST_CASE("An epoch that cannot start leaves the coordinated order as it was",
       seen.push_back(!stream_spec.order_member->PositionOf(sample).has_value());
     return seen;
   };
-  // In each epoch, all samples were seen before. The client takes no entry, not
-  // even the end of an epoch, until the stream refuses to start another.
+  // Each epoch starts with a list that says that all samples were seen. The
+  // client takes no entry, not even the end of an epoch, until the stream
+  // refuses another epoch.
   std::vector<std::uint64_t> all(kSamples);
   std::iota(all.begin(), all.end(), 0);
   const auto list = base::MakeList(all, kSamples, &budget);

@@ -1,4 +1,4 @@
-// Tests of a stream on GPUs that fail or have no memory left.
+// Tests of a stream with GPUs that fail, or that have no memory left.
 
 #include <cstdint>
 #include <vector>
@@ -57,8 +57,8 @@ TEST_CASE_METHOD(StreamDeviceTest, "A stream says at once that a GPU is lost",
   CHECK(client.error() == "GPU 0: an uncorrectable error");
 }
 
-// Copies on the lost GPU may still read their staging memory, so other memory
-// is made in its place.
+// Copies on the lost GPU may still read their staging memory, so new memory is
+// made instead.
 TEST_CASE_METHOD(StreamDeviceTest, "A lost GPU harms no member on another",
                  "[stream][stream_device_failures]") {
   Make(7);

@@ -15,7 +15,7 @@
 
 namespace forebay::stream {
 
-// A stream on two GPUs, whose steps come in any order.
+// A stream with two GPUs, whose work is done in any order.
 class StreamDeviceTest {
  protected:
   static StreamSpec DeviceSpec(std::uint64_t samples,
@@ -44,8 +44,8 @@ class StreamDeviceTest {
       ids.push_back(spec_.sampler.Epoch(epoch).SampleAt(i));
     return ids;
   }
-  // Does one thing that is to be done, drawn at random. Returns false if there
-  // is none.
+  // Does one random piece of the work that is left. Returns false if there is
+  // none.
   bool Step() {
     const std::size_t on_a = a_.copier->waiting();
     const std::size_t on_b = b_.copier->waiting();
@@ -65,7 +65,7 @@ class StreamDeviceTest {
     while (Step()) {
     }
   }
-  // Takes and releases batches until the closing entry, which it returns.
+  // Takes and releases batches until the closing entry, and returns that entry.
   proto::ReadyEntry Drain(FakeClient& client, std::vector<std::uint64_t>* ids) {
     for (;;) {
       RunAll();

@@ -59,7 +59,8 @@ TEST_CASE_METHOD(StreamDeviceTest,
   CHECK(client.Read(*first).size() == 10);
 }
 
-// A single decode, and one copy for each GPU, serve all members on all GPUs.
+// A single decoding of each sample, and a single copy to each GPU, serve all
+// members on all GPUs.
 TEST_CASE_METHOD(StreamDeviceTest, "Members on two GPUs share what is made",
                  "[stream][stream_device]") {
   for (std::uint32_t seed = 1; seed <= 25; ++seed) {
@@ -100,7 +101,7 @@ TEST_CASE_METHOD(StreamDeviceTest, "Members on two GPUs share what is made",
   }
 }
 
-// Members come, start, stop and go at random, on both GPUs.
+// Members join, start, stop and leave at random, on both GPUs.
 TEST_CASE_METHOD(StreamDeviceTest, "A stream on GPUs survives random schedules",
                  "[stream][stream_device]") {
   for (std::uint32_t seed = 1; seed <= 60; ++seed) {
@@ -172,7 +173,8 @@ TEST_CASE_METHOD(StreamDeviceTest, "A stream on GPUs survives random schedules",
   }
 }
 
-// Batches that were made before the member's GPU came are made again for it.
+// Batches that were made before the member's GPU was added are made again for
+// the GPU.
 TEST_CASE_METHOD(StreamDeviceTest,
                  "A GPU that comes later gets the whole epoch",
                  "[stream][stream_device]") {
@@ -193,7 +195,7 @@ TEST_CASE_METHOD(StreamDeviceTest,
   }
 }
 
-// A member prepares its GPU while another does the same.
+// A member prepares its GPU while another member prepares the same GPU.
 TEST_CASE_METHOD(StreamDeviceTest, "Members of one GPU may start at once",
                  "[stream][stream_device]") {
   Make(5);

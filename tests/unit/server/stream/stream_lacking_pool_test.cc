@@ -1,4 +1,4 @@
-// Tests of streams whose worker pool lacks descriptors, processes or
+// Tests of streams whose worker pool cannot get descriptors, processes or
 // address space.
 
 #include "tests/catch/catch.h"
@@ -54,7 +54,7 @@ TEST_CASE_METHOD(
     CHECK(Next(other).kind == proto::ReadyKind::kError);
     CHECK(other.error_code() == absl::StatusCode::kAborted);
     CHECK_THAT(other.error(), Contains(owner.error()));
-    // Other members find another worker pool, unless this one can go on.
+    // Other members find another worker pool, unless this pool works again.
     CHECK(stream_->HasEnded());
     workers_->Refuse("");
   }
@@ -69,7 +69,7 @@ TEST_CASE_METHOD(
   REQUIRE_THAT(owner.Start(0, 0), IsOk());
   REQUIRE_THAT(owner.Release(Next(owner)), IsOk());
   workers_->Refuse("no address space");
-  // The other member's trainer keeps all that it takes.
+  // The trainer of the other member keeps all batches that it takes.
   FakeClient& other = Join();
   REQUIRE_THAT(other.Start(0, 0), IsOk());
   proto::ReadyEntry entry = Next(other);

@@ -30,7 +30,8 @@ constexpr std::uint32_t kWidth = 1000;
 constexpr schedule::Flow kFree = 10;
 constexpr schedule::Flow kCapped = 11;
 
-// Every third sample is an image that does not fit in kOwnBytes.
+// A pipeline in which every third sample is an image that needs more than
+// kOwnBytes.
 class LargePipeline final : public pipeline::Pipeline {
  public:
   LargePipeline() {
@@ -99,7 +100,7 @@ class StreamLargeTest {
     return stream_spec;
   }
 
-  // Takes the rest of the epoch. Returns the ids of its samples.
+  // Takes the rest of the epoch, and returns the ids of its samples.
   static std::vector<std::uint64_t> Drain(FakeClient& client,
                                           FakeProduction& production) {
     std::vector<std::uint64_t> ids;
@@ -174,7 +175,7 @@ TEST_CASE_METHOD(StreamLargeTest,
   REQUIRE_THAT(client.Start(0, 0), IsOk());
   REQUIRE_THAT(other_client.Start(0, 0), IsOk());
   REQUIRE_THAT(plain_client.Start(0, 0), IsOk());
-  // No task is left while the workspace is lent.
+  // No task stays behind while the workspace is lent.
   CHECK(Drain(plain_client, production) == Expected(stream_spec, 0));
   CHECK(production.tasks() == 0);
   CHECK_FALSE(client.Take().has_value());
@@ -203,8 +204,8 @@ TEST_CASE_METHOD(StreamLargeTest,
   CHECK(Drain(client, production) == Expected(stream_spec, 1));
 }
 
-// The images wait first for the shared workspace and then for a cap. Both
-// members get them once a member without a cap joins.
+// The images wait first for the shared workspace, and then for a cap. Once a
+// member without a cap joins, both members get them.
 TEST_CASE_METHOD(StreamLargeTest,
                  "No cap holds up a large image that another member wants too",
                  "[stream][stream_large]") {

@@ -17,7 +17,8 @@ namespace forebay::stream {
 // The number of samples in the dataset.
 constexpr std::uint64_t kLiveSamples = 1000;
 
-// A live dataset as the daemon sees it, except for who makes its samples.
+// A live dataset from the daemon's side. Here the daemon can make its samples
+// itself.
 class LiveDataset final : public NumberedDataset {
  public:
   using NumberedDataset::NumberedDataset;
@@ -40,7 +41,7 @@ class StreamLiveTest {
   std::unique_ptr<FakeClient> Join(Stream& stream) {
     return std::make_unique<FakeClient>(&stream, ++flow_);
   }
-  // Takes one batch and releases it. Returns its sample's position in the
+  // Takes and releases one batch. Returns the position of its sample in the
   // epoch.
   std::optional<std::uint64_t> Consume(FakeClient& client) {
     production_.RunAll();
@@ -51,7 +52,7 @@ class StreamLiveTest {
     CHECK_THAT(client.Release(*entry), tests::IsOk());
     return id;
   }
-  // Stops the member's epoch. The client passes over what was published.
+  // Stops the member's epoch. The client skips what was published.
   static void Leave(FakeClient& client) {
     client.Stop();
     while (const auto entry = client.Take())

@@ -1,4 +1,4 @@
-// Tests of streams in lockstep whose samples can be made once only.
+// Tests of streams in lockstep whose samples can be made only once.
 
 #include <cstdint>
 #include <memory>
@@ -97,7 +97,7 @@ TEST_CASE_METHOD(
     CHECK(Consume(*first) == id);
     if (id > *joined) CHECK(Consume(*second) == id);
   }
-  // No batch was abandoned: it would be made twice.
+  // No batch was dropped, because it would have to be made twice.
   CHECK(Made() <= 200 + ahead);
   for (const bool forfeits : {false, true}) {
     first->Stop();

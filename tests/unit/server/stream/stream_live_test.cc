@@ -1,4 +1,4 @@
-// Tests of streams whose samples can be made once only.
+// Tests of streams whose samples can be made only once.
 
 #include <cstdint>
 #include <memory>
@@ -52,7 +52,7 @@ TEST_CASE_METHOD(
   Make(SharingMode::kElastic);
   const auto quick = Join();
   const auto slow = Join();
-  // The stream has no slots but those that members pay for.
+  // The stream has only the slots that members pay for.
   base::MemoryBudget& budget = production_.budget();
   const auto others =
       budget.Reserve(budget.limit() - budget.used(), "other loaders");
@@ -85,7 +85,7 @@ TEST_CASE_METHOD(
   for (std::uint64_t id = 0; id < 20; ++id) CHECK(Consume(*client) == id);
   client->Stop();
   REQUIRE_THAT(client->Start(0, 20), IsOk());
-  // The client itself passes over entries from before the stop.
+  // The client itself skips entries from before the stop.
   for (std::uint64_t id = 20; id < 40; ++id) {
     const auto next = Consume(*client);
     REQUIRE(next.has_value());
@@ -117,7 +117,7 @@ TEST_CASE_METHOD(StreamLiveTest,
     constexpr std::uint64_t kFirst = kSamples - 60;
     REQUIRE_THAT(quick->Start(0, kFirst), IsOk());
     REQUIRE_THAT(slow->Start(0, kFirst), IsOk());
-    // The slower member has a third of the other one's pace.
+    // The slower member has a third of the pace of the other one.
     std::uint64_t steps = 0, slow_next = kFirst;
     const auto step = [&](std::uint64_t quick_next) {
       production_.clock().Advance(1'000'000);

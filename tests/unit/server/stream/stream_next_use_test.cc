@@ -1,4 +1,4 @@
-// Tests the next uses that a stream tells the cache.
+// Tests the times of next use that a stream tells the cache.
 
 #include <vector>
 

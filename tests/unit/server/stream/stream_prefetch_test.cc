@@ -40,7 +40,7 @@ class StreamPrefetchTest {
   PrefetchSnapshot State() {
     return stream_->Snapshot(client_->member()).prefetch;
   }
-  // Takes a batch after the stream has made all that it wants.
+  // Takes a batch, after the stream has made all batches that it wants.
   void TakePaced() {
     production_.RunAll();
     production_.clock().Advance(100 * kMilli);
@@ -49,8 +49,8 @@ class StreamPrefetchTest {
     REQUIRE(entry.has_value());
     REQUIRE_THAT(client_->Release(*entry), IsOk());
   }
-  // Runs for a second. A read takes 50 ms, however many there are; decoding
-  // takes no time.
+  // Runs for a second. Each read takes 50 ms, whatever the number of reads;
+  // decoding takes no time.
   void ReadFar() {
     for (int i = 0; i < 1000; ++i) {
       production_.clock().Advance(kMilli);
@@ -100,8 +100,8 @@ TEST_CASE_METHOD(StreamPrefetchTest,
   }
 }
 
-// The client keeps its batches, so no release tells the stream of the burst.
-// The client's waiting does.
+// The client keeps its batches, so no release tells the stream about the burst.
+// Only the client's waiting does.
 TEST_CASE_METHOD(StreamPrefetchTest, "A burst of a trainer gets its batches",
                  "[stream][stream_prefetch]") {
   Make();
@@ -178,7 +178,7 @@ TEST_CASE_METHOD(StreamPrefetchTest,
   CHECK(State().bytes_in_flight <= kLeastWindow);
 }
 
-// Checks the memory after each of many random events.
+// Checks the reserved memory after each of many random events.
 TEST_CASE("The memory of a stream is booked to the byte",
           "[stream][stream_prefetch]") {
   const std::uint32_t first_seed = std::random_device()();

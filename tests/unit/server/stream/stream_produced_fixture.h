@@ -30,7 +30,7 @@ namespace forebay::stream {
 constexpr std::uint64_t kSamples = 40;
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-// A dataset whose samples workers make.
+// A dataset whose samples are made by workers.
 class WorkerDataset final : public NumberedDataset {
  public:
   using NumberedDataset::NumberedDataset;
@@ -46,7 +46,7 @@ class StreamProducedTest {
     clients_.clear();
     for (device::FakeDevice* const on : {&a_, &b_}) on->copier->RunAll();
     workers_.reset();
-    // Whatever keeps the stream ends with the waiter's callbacks.
+    // The waiter's callbacks may hold the stream until they end.
     Settle();
     stream_.reset();
     RunAside();
@@ -59,7 +59,7 @@ class StreamProducedTest {
     StreamDeps deps = production_.deps();
     deps.answer_waiter = &waiter_;
     deps.aside = [this](const std::string&, std::function<void()> work) {
-      if (!keeps_aside_) return;  // the work's objects end here
+      if (!keeps_aside_) return;  // destroys the objects that the work holds
       base::MutexLock lock(&aside_mutex_);
       aside_.push_back(std::move(work));
     };
@@ -77,8 +77,8 @@ class StreamProducedTest {
         *stream_->StartWorkers(owner.member(), most, are_persistent, "job a"));
   }
 
-  // Runs the work that was left aside. From then on, work that would be left
-  // aside is dropped.
+  // Runs the work that was set aside. Later work that would be set aside is
+  // dropped.
   void RunAside() {
     keeps_aside_ = false;
     std::vector<std::function<void()>> works;
@@ -88,13 +88,13 @@ class StreamProducedTest {
     }
     for (const auto& work : works) work();
   }
-  // Waits until the waiter has done what it has begun.
+  // Waits until the waiter has finished what it has begun.
   void Settle() {
     std::promise<void> done;
     waiter_.Post([&] { done.set_value(); });
     done.get_future().wait();
   }
-  // Runs whatever comes, until the condition is true.
+  // Runs all work that comes, until the condition is true.
   void RunUntil(const std::function<bool()>& condition) {
     while (!condition()) {
       production_.RunAll();
@@ -102,13 +102,13 @@ class StreamProducedTest {
       std::this_thread::yield();
     }
   }
-  // Takes the next entry, once it is there.
+  // Waits for the next entry, and takes it.
   proto::ReadyEntry Next(FakeClient& client) {
     std::optional<proto::ReadyEntry> entry;
     RunUntil([&] { return (entry = client.Take()).has_value(); });
     return *entry;
   }
-  // Reads batches until the epoch ends. Returns the samples.
+  // Takes batches until the epoch ends, and returns the samples.
   std::vector<std::uint64_t> ReadAll(FakeClient& client) {
     std::vector<std::uint64_t> ids;
     for (;;) {
@@ -123,8 +123,8 @@ class StreamProducedTest {
     std::sort(ids.begin(), ids.end());
     return ids;
   }
-  // Lets `seconds` seconds pass, in which the trainers in `waiting` wait for
-  // batches.
+  // Lets `seconds` seconds pass. Meanwhile the trainers of the clients in
+  // `waiting` wait for batches.
   void PassSeconds(int seconds, const std::vector<FakeClient*>& waiting) {
     for (int i = 0; i < seconds; ++i) {
       production_.clock().Advance(kSecond);

@@ -1,4 +1,5 @@
-// Tests of streams on GPUs whose samples workers make, which may be stopped.
+// Tests of streams on GPUs whose samples are made by workers, which may be
+// stopped.
 
 #include <cstdint>
 #include <memory>
@@ -91,7 +92,7 @@ TEST_CASE_METHOD(StreamProducedOnGpusTest,
   StartWorkers(client);
   workers_->Stop();
   REQUIRE_THAT(client.Start(0, 0), IsOk());
-  // The stream plans several times meanwhile, and must not make the memory
+  // The stream plans several times meanwhile. It must not make the memory
   // again.
   PassSeconds(3, {});
   workers_->Continue();
@@ -166,7 +167,7 @@ TEST_CASE_METHOD(StreamProducedOnGpusTest,
   REQUIRE_THAT(client.Start(0, 0), IsOk());
   CHECK(Next(client).kind == proto::ReadyKind::kError);
   workers_->Refuse("");
-  // Slots of the epoch that ended may still be refused.
+  // Slots of the previous epoch may still be refused.
   proto::ReadyEntry first;
   do {
     REQUIRE_THAT(client.Start(0, 0), IsOk());

@@ -1,4 +1,4 @@
-// Tests of streams whose samples workers make, which may be stopped.
+// Tests of streams whose samples are made by workers, which may be stopped.
 
 #include <cstdint>
 #include <optional>
@@ -148,7 +148,8 @@ TEST_CASE_METHOD(StreamProducedTest,
                  "Persistent workers outlive a rest of their stream",
                  "[stream][stream_produced]") {
   FakeClient& client = Join();
-  // A second worker might be forked in the second epoch alone.
+  // Without the limit, a second worker could be forked only in the second
+  // epoch.
   StartWorkers(client, /*most=*/1, /*are_persistent=*/true);
   REQUIRE_THAT(client.Start(0, 0), IsOk());
   CHECK(ReadAll(client) == All());
@@ -180,7 +181,8 @@ TEST_CASE_METHOD(StreamProducedTest,
                  "[stream][stream_produced]") {
   FakeClient& client = Join();
   FakeClient& other = Join();
-  // A second worker might be forked in the second epoch alone.
+  // Without the limit, a second worker could be forked only in the second
+  // epoch.
   StartWorkers(client, /*most=*/1, /*are_persistent=*/true);
   REQUIRE_THAT(client.Start(0, 0), IsOk());
   CHECK(ReadAll(client) == All());
@@ -221,7 +223,7 @@ TEST_CASE_METHOD(StreamProducedTest,
   const proto::ReadyEntry first = Next(client);
   workers_->Stop();
   REQUIRE_THAT(client.Release(first), IsOk());
-  // The trainer is paused, too, so it does not wait.
+  // The trainer is paused, too, so it is not waiting.
   PassSeconds(3600, {});
   workers_->Continue();
   CHECK(ReadAll(client).size() == kSamples - 4);
@@ -241,7 +243,7 @@ TEST_CASE_METHOD(
   workers_->Stop();
   REQUIRE_THAT(owner.Release(first), IsOk());
   REQUIRE_THAT(other.Release(first), IsOk());
-  // Batches that were made in time come first.
+  // First come batches that were made in time.
   std::optional<proto::ReadyEntry> entry;
   while (!entry.has_value() || entry->kind == proto::ReadyKind::kBatch) {
     PassSeconds(1, {&other});
@@ -258,7 +260,8 @@ TEST_CASE_METHOD(
   workers_->Continue();
   UNSCOPED_INFO("nothing is lost");
   CHECK(ReadAll(owner).size() == kSamples - 4);
-  // A look may come before the waiter's thread has taken the pool's answer.
+  // The stream may look before the waiter's thread has received the pool's
+  // answer.
   RunUntil([&] {
     PassSeconds(1, {});
     return !stream_->HasEnded();
@@ -298,7 +301,7 @@ TEST_CASE_METHOD(
   REQUIRE_THAT(client.Start(0, 0), IsOk());
   std::vector<proto::ReadyEntry> held;
   while (held.size() < SlotsFor(0)) held.push_back(Next(client));
-  // The trainer waits for long, while nothing is asked of the worker pool.
+  // The trainer waits for a long time, but the worker pool has no order.
   PassSeconds(100, {&client});
   // The whole job is then paused, so no trainer waits.
   workers_->Stop();

@@ -1,5 +1,5 @@
-// Tests how a stream learns of releases. It looks for them itself while it
-// works for a running member; otherwise the client tells it.
+// Tests how a stream learns of releases. While it works for a running member,
+// it looks for releases itself. At other times, the client tells it.
 #include <unistd.h>
 
 #include <cstdint>
@@ -62,8 +62,8 @@ TEST_CASE_METHOD(StreamReleasesTest,
     FakeClient client(stream_.get());
     std::uint64_t samples = 0;
     bool over = false;
-    // Releases as a client does, which looks only afterwards whether it must
-    // tell.
+    // Releases as a client does, which afterwards checks whether it must tell
+    // the stream.
     const auto take = [&] {
       const auto entry = client.Take();
       if (!entry.has_value()) return;
@@ -107,7 +107,7 @@ TEST_CASE_METHOD(StreamReleasesTest,
     while (const auto entry = client.Take()) client.ReleaseUntold(*entry);
     client.Stop();
   };
-  REQUIRE_THAT(client.Release(*first), IsOk());  // another batch is begun
+  REQUIRE_THAT(client.Release(*first), IsOk());  // another batch begins
   while (!released) REQUIRE(production_->Step());
   CHECK_FALSE(client.looked_at());
   UNSCOPED_INFO("the release was overlooked");
@@ -150,7 +150,7 @@ TEST_CASE_METHOD(
   CHECK(production_->budget().used() == 0u);
 }
 
-// The member closes at a different moment of its epoch each time.
+// In each run, the member closes at another moment of its epoch.
 TEST_CASE_METHOD(
     StreamReleasesTest,
     "Once its member has closed a stream holds what is leased alone",
@@ -171,7 +171,8 @@ TEST_CASE_METHOD(
     stream_->ReleaseIdleMemory();
     CHECK(production_->budget().used() ==
           (held->slot + 1) * stream_->slot_size().host);
-    // A member that joins now gets all its samples, and never the held slot.
+    // A member that joins now gets all its samples, but never the slot that is
+    // held.
     FakeClient other(stream_.get(), 2);
     REQUIRE_THAT(other.Start(1, 900), IsOk());
     std::uint64_t samples = 0;
@@ -189,8 +190,8 @@ TEST_CASE_METHOD(
   }
 }
 
-// The other member keeps the stream at work. The stream still does not look for
-// releases of the stopped one, so its client must tell.
+// The other member keeps the stream working. The stream still does not look for
+// releases of the stopped member, so that member's client must tell.
 TEST_CASE_METHOD(StreamReleasesTest,
                  "A stopped member must tell of its releases though others run",
                  "[stream][stream_releases]") {

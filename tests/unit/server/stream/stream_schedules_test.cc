@@ -1,7 +1,8 @@
 // Runs members of one stream under random schedules. They join, leave, stall,
-// die, stop in mid-epoch and go on elsewhere; caps delay them. The stream
-// itself restarts, as a daemon does. Each member must see each sample that it
-// asked for once, in order. No slot may leak, and no member may wait for ever.
+// die, stop in mid-epoch and continue elsewhere, and caps delay them. The
+// stream itself restarts, as with a new daemon. Each member must get each of
+// its samples once, in order. No slot may leak, and no member may wait for
+// ever.
 
 #include <cstdint>
 #include <deque>
@@ -25,7 +26,7 @@ using tests::IsOk;
 
 constexpr std::uint64_t kBatch = 7;
 
-// A trainer. Its position outlives its session.
+// A trainer. Its position remains when its session ends.
 struct Trainer {
   std::unique_ptr<FakeClient> client;
   std::deque<proto::ReadyEntry> held;
@@ -68,7 +69,7 @@ class Schedule {
     return least + random_() % (most - least + 1);
   }
 
-  // Ends all sessions, and makes the stream anew. Positions stay.
+  // Ends all sessions, and makes a new stream. Trainers keep their positions.
   void Restart() {
     for (Trainer& trainer : trainers_) Die(trainer);
     production_.RunAll();
@@ -146,7 +147,7 @@ class Schedule {
     }
   }
 
-  // Caps a random job, and with it all its trainers.
+  // Caps a random job, and thus all its trainers.
   void SetCaps() {
     production_.LiftCaps();
     const schedule::Flow capped = Draw(1, 8);  // perhaps no trainer's flow
@@ -158,7 +159,7 @@ class Schedule {
     }
   }
 
-  // Returns whether there was an entry to take.
+  // Takes an entry. Returns whether there was one.
   bool Take(Trainer& trainer) {
     const auto entry = trainer.client->Take();
     if (!entry.has_value()) return false;
@@ -194,8 +195,9 @@ class Schedule {
     }
   }
 
-  // All trainers read on to the end of the epoch; at any time, one of them can.
-  // Except in lockstep, those without a cap finish while the caps still hold.
+  // All trainers read on to the end of the epoch. At any time, at least one of
+  // them can. Except in lockstep, those without a cap finish while the caps
+  // still hold.
   void Settle() {
     if (sharing_mode_ == SharingMode::kElastic) ReadOn(/*capped_too=*/false);
     production_.LiftCaps();

@@ -37,7 +37,7 @@ class StreamSharingTest {
     return *clients_.back();
   }
   FakeClient& client(int i) { return *clients_[i]; }
-  // Takes one batch, checks it and releases it. Returns whether there was one.
+  // Takes, checks and releases one batch. Returns whether there was one.
   bool Consume(FakeClient& client, std::uint64_t epoch, std::uint64_t* next) {
     const auto entry = client.Take();
     if (!entry.has_value() || entry->kind != proto::ReadyKind::kBatch)
@@ -78,7 +78,7 @@ TEST_CASE_METHOD(StreamSharingTest, "Equal members have each batch made once",
   }
   for (const std::uint64_t samples : next) CHECK(samples == kSamples);
   CHECK(Decoded() == kSamples);
-  // The decoding is booked to all members in equal parts.
+  // All members are charged equal parts of the decoding.
   for (const auto& client : clients_) {
     CHECK_THAT(stream_->Snapshot(client->member()).counters.samples_decoded(),
                WithinAbs(kSamples / 3.0, 5 * kBatch));
@@ -98,7 +98,7 @@ TEST_CASE_METHOD(StreamSharingTest,
   CHECK(production_.flows() == std::vector<schedule::Flow>{10, 12});
 }
 
-// A member that stands still does not delay the other, and loses no sample.
+// A paused member does not delay the other one, and loses no sample.
 TEST_CASE_METHOD(StreamSharingTest, "A member that pauses holds nobody up",
                  "[stream][stream_sharing]") {
   Make(SharingMode::kElastic, 2);
@@ -119,18 +119,19 @@ TEST_CASE_METHOD(StreamSharingTest, "A member that pauses holds nobody up",
   CHECK(Decoded() <= 2 * kSamples);
 }
 
-// A member was as quick as the other one until it stopped, and no event tells
-// the stream. No thread waits for it all the same while a trainer waits.
+// A member was as fast as the other one until it stopped, and no event tells
+// the stream that it did. Still no thread may be idle while the other trainer
+// waits.
 TEST_CASE_METHOD(StreamSharingTest, "A member that stops lets no thread idle",
                  "[stream][stream_sharing]") {
-  // No task makes more than one batch.
+  // A task belongs to only one batch.
   Make(SharingMode::kElastic, 2, /*batch=*/50);
   base::MemoryBudget& budget = production_.budget();
   const auto others =
       *budget.Reserve(budget.limit() - budget.used() - 1, "others");
   std::uint64_t next[2] = {};
   for (int i = 0; i < 2; ++i) REQUIRE_THAT(client(i).Start(0, 0), IsOk());
-  // Both members take every batch at once, so they wait only for decoding.
+  // Both members take every batch at once, so they only wait for decoding.
   const auto decode = [&] {
     Pause(10 * kMilli);
     return production_.StepInOrder();
@@ -158,7 +159,7 @@ TEST_CASE_METHOD(StreamSharingTest,
   std::uint64_t behind = 0;
   REQUIRE_THAT(client(0).Start(0, 0), IsOk());
   REQUIRE_THAT(client(1).Start(0, 0), IsOk());
-  // There is memory for all batches between the two members.
+  // There is memory for all batches between the positions of the two members.
   while (ahead < 500) {
     production_.RunAll();
     REQUIRE(Consume(client(0), 0, &ahead));
@@ -204,12 +205,12 @@ TEST_CASE_METHOD(StreamSharingTest,
   CHECK(slots() == apart);
 }
 
-// All batches are made for the member that starts late, until it has caught up.
+// Until the late member has caught up, all batches are made for it.
 TEST_CASE_METHOD(StreamSharingTest,
                  "A leader gives way to a member that starts late",
                  "[stream][stream_sharing]") {
   Make(SharingMode::kElastic, 1);
-  // There is no memory to spare, so no batch is kept.
+  // There is no spare memory, so no batch is cached.
   base::MemoryBudget& budget = production_.budget();
   std::uint64_t ahead = 0;
   std::uint64_t behind = 0;
@@ -236,8 +237,8 @@ TEST_CASE_METHOD(StreamSharingTest,
   CHECK(Decoded() <= kSamples + 200 + kSlots * kBatch);
 }
 
-// The follower waits for a read that hangs. If the leader gave way, threads
-// would idle for nobody's sake.
+// The follower waits for a hanging read. If the leader gave way, threads would
+// be idle without helping anybody.
 TEST_CASE_METHOD(StreamSharingTest,
                  "A leader does not give way to a member whose reads hang",
                  "[stream][stream_sharing]") {
@@ -260,7 +261,7 @@ TEST_CASE_METHOD(StreamSharingTest,
       any = Consume(client(0), 0, &ahead);
       any |= Consume(client(1), 0, &behind);
     }
-    // A waiting trainer tells the stream now and then that it waits.
+    // While a trainer waits, it tells the stream so from time to time.
     Pause(10 * kMilli);
     REQUIRE_THAT(stream_->TakeReleases(client(0).member()), IsOk());
   }
@@ -268,7 +269,7 @@ TEST_CASE_METHOD(StreamSharingTest,
   CHECK(behind == 30);
 }
 
-// The number of a sample, counted over all epochs, does not fit into 64 bits.
+// The number of a sample, counted over all epochs, overflows 64 bits.
 TEST_CASE_METHOD(
     StreamSharingTest,
     "A member that is behind in a very late epoch counts as behind",
@@ -340,7 +341,7 @@ TEST_CASE_METHOD(StreamSharingTest,
   CHECK(Consume(client(1), 0, &next));
   CHECK(client(1).Take()->kind == proto::ReadyKind::kError);
   CHECK(client(0).error() == client(1).error());
-  // The next start tries the read again, and finds the error gone.
+  // The next start retries the read, and the error is gone.
   production_.answers.clear();
   REQUIRE_THAT(client(0).Start(0, 20), IsOk());
   production_.RunAll();

@@ -54,7 +54,7 @@ TEST_CASE("A stream delivers the samples of a list", "[stream]") {
                                      }),
                       production.deps());
   FakeClient client(stream.get());
-  // The lists differ in length, and some have repeats.
+  // The lists differ in length, and some repeat samples.
   const std::vector<std::uint64_t> lists[] = {
       {5, 5, 99, 0, 5, 7, 1}, {2}, {}, {8, 9, 10, 11}};
   for (const auto& list : lists) {
@@ -95,7 +95,7 @@ TEST_CASE("A stream reads nothing without a free slot", "[stream]") {
   CHECK(production.reads() == 10);
 }
 
-// Batches that are finished before their turn keep their slots.
+// Batches that are complete before their turn keep their slots.
 TEST_CASE("A stream makes nothing twice", "[stream]") {
   for (std::uint32_t seed = 1; seed <= 50; ++seed) {
     INFO("seed " << seed);
@@ -180,8 +180,8 @@ TEST_CASE("A stream stops at any moment and starts anew", "[stream]") {
                  HasCode(absl::StatusCode::kFailedPrecondition));
       for (auto steps = random() % 100; steps > 0; --steps) production.Step();
       client.Stop();
-      // A published batch belongs to the client until it releases it. Batches
-      // in flight are completed later, perhaps after the next start.
+      // A published batch belongs to the client until the client releases it.
+      // Batches in flight are completed later, perhaps after the next start.
       while (const auto entry = client.Take()) {
         CHECK(entry->epoch == epoch);
         REQUIRE_THAT(client.Release(*entry), IsOk());

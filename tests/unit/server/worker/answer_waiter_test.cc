@@ -70,8 +70,8 @@ TEST_CASE("The answer waiter keeps nothing of what it has called",
   CHECK(counted.expired());
 }
 
-// Waits for the end of a worker, whose sockets `pair` are, and until the waiter
-// has let go of its socket.
+// Lets the worker with the sockets `pair` end. Waits until the waiter has
+// noticed and released its socket.
 void AwaitEnd(AnswerWaiter& waiter, TaskSocket::Pair pair) {
   std::promise<void> done;
   auto socket = std::make_shared<TaskSocket>(std::move(pair.ours));
@@ -83,7 +83,7 @@ void AwaitEnd(AnswerWaiter& waiter, TaskSocket::Pair pair) {
   while (!kept.expired()) std::this_thread::yield();
 }
 
-// Waits for an answer where no more descriptors can be had.
+// Waits for an answer while no descriptors are left.
 void WaitWithoutDescriptors() {
   AnswerWaiter waiter;
   // UBSan opens a pipe when it first sees a type in use.

@@ -14,11 +14,11 @@
 
 namespace forebay::worker {
 
-// A process that is as a test says. Thread-safe.
+// The state of a fake process, which the test sets. Thread-safe.
 struct FakeState {
   base::Mutex mutex;
   base::CondVar killed_changed;
-  std::uint64_t shared = 0;  // anonymous memory that its parent has, too
+  std::uint64_t shared = 0;  // anonymous memory shared with its parent
   std::uint64_t own = 0;
   bool killed = false;
   bool gone = false;
@@ -28,8 +28,8 @@ struct FakeState {
     base::MutexLock lock(&mutex);
     own = own_bytes;
   }
-  // Makes `bytes` bytes of the parent's pages the process's own, as when it
-  // writes there.
+  // Copies `bytes` bytes of the parent's pages, as when the process writes to
+  // them.
   void CopyOnWrite(std::uint64_t bytes) {
     base::MutexLock lock(&mutex);
     shared -= bytes;
@@ -51,8 +51,8 @@ struct FakeState {
 
 class FakeProcess final : public Process {
  public:
-  // Makes a process that takes `measuring_nanos` nanoseconds of `clock` to
-  // measure, unless `clock` is null.
+  // Makes a process whose memory takes `measuring_nanos` nanoseconds of `clock`
+  // to measure. If `clock` is null, measuring takes no time.
   explicit FakeProcess(std::shared_ptr<FakeState> state,
                        base::FakeClock* clock = nullptr,
                        std::int64_t measuring_nanos = 0)

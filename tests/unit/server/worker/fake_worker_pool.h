@@ -17,7 +17,7 @@
 
 namespace forebay::worker {
 
-// Returns an answer without failures, or with the failure `text`.
+// Returns an answer without a failure, or with the failure `text`.
 inline std::string AnswerOf(const std::string& text = {}) {
   const proto::WorkerAnswer answer = {
       .cpu_nanos = 7, .failures = text.empty() ? 0u : 1u, .reserved = 0};
@@ -29,7 +29,7 @@ inline std::string AnswerOf(const std::string& text = {}) {
   return bytes + text;
 }
 
-// A worker pool on a thread. It notes each task and keeps the task's
+// A worker pool on a thread. It records each task, and keeps the task's
 // descriptor. Thread-safe.
 class FakeWorkerPool {
  public:
@@ -42,7 +42,7 @@ class FakeWorkerPool {
     thread_.join();
   }
 
-  // Takes no task from now on until Continue(), as a pool that is stopped, or
+  // From now until Continue(), takes no task, like a pool that is stopped or
   // paused with its trainer.
   void Stop() {
     base::MutexLock lock(&mutex_);
@@ -54,7 +54,7 @@ class FakeWorkerPool {
     continued_.NotifyAll();
   }
 
-  // Answers the next tasks with this failure.
+  // The next tasks get this failure as their answer.
   void Refuse(const std::string& text) {
     base::MutexLock lock(&mutex_);
     refusal_ = text;
@@ -63,12 +63,12 @@ class FakeWorkerPool {
     base::MutexLock lock(&mutex_);
     return tasks_;
   }
-  // Returns the descriptor that came with the last task.
+  // Returns the descriptor that came with the latest task.
   base::Fd TakeFd() {
     base::MutexLock lock(&mutex_);
     return std::move(fds_.back());
   }
-  // Ends the workers that the daemon has hung up on.
+  // Ends the workers on whose sockets the daemon has hung up.
   void EndDismissed() {
     base::MutexLock lock(&mutex_);
     std::erase_if(fds_, [](const base::Fd& fd) {

@@ -25,8 +25,7 @@ class MemoryLimiterTest {
     std::shared_ptr<const LimitedWorker> worker;
   };
 
-  // Adds a process that has just been forked by a process with `shared` bytes
-  // of memory.
+  // Adds a newly forked process whose parent has `shared` bytes of memory.
   Known Fork(std::uint64_t shared = 0, std::int64_t measuring_nanos = 0) {
     auto state = std::make_shared<FakeState>();
     state->shared = shared;

@@ -1,4 +1,4 @@
-// Tests of workers that are processes, which signals stop.
+// Tests of workers that are processes and are stopped by signals.
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -82,11 +82,11 @@ base::Fd PidfdOf(pid_t pid) {
   return base::Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
 }
 
-// The number of a worker that is never forked: the worker pool then answers no
-// order, and wakes now and then.
+// The number of a worker that is never forked. The worker pool then answers no
+// order, and wakes from time to time.
 constexpr std::uint32_t kNaps = 7;
 
-// A worker pool in a process of its own, whose workers answer nothing.
+// A worker pool in a process of its own, whose workers never answer.
 class ForkingPool {
  public:
   explicit ForkingPool(base::Fd socket) {
@@ -132,8 +132,8 @@ class StoppedWorkerTest {
   ~StoppedWorkerTest() { set_->End(); }
 
   WorkerPtr Take() { return TakeLater().get(); }
-  // Takes a worker once there is one. The result is null if the worker pool was
-  // gone before.
+  // Takes a worker once there is one. The result is null if the worker pool
+  // ends before.
   std::future<WorkerPtr> TakeLater(
       std::optional<std::uint32_t> number = std::nullopt) {
     const auto promise = std::make_shared<std::promise<WorkerPtr>>();
@@ -147,7 +147,8 @@ class StoppedWorkerTest {
     kill(pool_.pid(), SIGSTOP);
     REQUIRE(waitpid(pool_.pid(), nullptr, WUNTRACED) == pool_.pid());
   }
-  // Lets workers write memory, and waits until the worker pool has it mapped.
+  // Lets workers write to memory, and waits until the worker pool has mapped
+  // it.
   SharedSlot Share(const slots::SharedMemory& memory) {
     std::promise<SharedSlot> shared;
     set_->Share(
@@ -162,8 +163,7 @@ class StoppedWorkerTest {
         worker.socket.Ask({.command = proto::WorkerCommand::kMake}, {}, -1),
         IsOk());
   }
-  // Looks for some seconds, as long as the worker pool answers what it is
-  // asked.
+  // Calls Look() for some seconds, as long as the worker pool answers orders.
   void LookFor(int seconds) {
     for (int i = 0; i < seconds; ++i) {
       clock_.Advance(kSecond);
@@ -266,7 +266,7 @@ TEST_CASE_METHOD(StoppedWorkerTest,
   LookFor(70);
   CHECK(sleeper->stall() == std::nullopt);
   set_->GiveBack(other, true);
-  // The sleeper may have taken its task late, so the test looks until it counts
+  // The sleeper may have taken its task late, so the test waits until it counts
   // as stalled.
   while (!sleeper->stall().has_value()) LookFor(1);
   CHECK(sleeper->stall() == Stall::kAsleep);
@@ -292,7 +292,7 @@ TEST_CASE_METHOD(StoppedWorkerTest,
                  "[worker][stopped_worker]") {
   WorkerPtr worker = Take();
   Stop(*worker);
-  // Memory that the worker may have mapped goes with the worker.
+  // Memory that the worker may have mapped is released with the worker.
   const std::weak_ptr<Worker> counted = worker;
   slots::SharedMemory memory =
       *slots::SharedMemory::CreateUnsealed("forebay-test", 4096);

@@ -35,8 +35,8 @@ class WorkerPoolTest {
                                [this] { gone_.set_value(); });
   }
 
-  // Sends an order. The future gets its number, or its failure, when it is
-  // done.
+  // Sends an order. When the order is done, the future gets its number or its
+  // failure.
   std::future<absl::StatusOr<WorkerPool::Done>> Send(
       WorkerCommand command, std::uint32_t slot,
       const std::shared_ptr<Mapping>& mapping = nullptr) {
@@ -63,7 +63,7 @@ class WorkerPoolTest {
     const std::string said = AnswerOf(failure);
     REQUIRE(send(theirs_.get(), said.data(), said.size(), 0) > 0);
   }
-  // Waits until the waiter has done what it has begun.
+  // Waits until the waiter has finished what it has begun.
   void Settle() {
     std::promise<void> done;
     waiter_.Post([&] { done.set_value(); });
@@ -120,7 +120,7 @@ TEST_CASE_METHOD(WorkerPoolTest, "A worker pool tells how long it is silent",
   Send(WorkerCommand::kMapSlot, 2).wait_for(std::chrono::seconds(0));
   clock_.Advance(5 * kSecond);
   CHECK(pool_->SilentNanos() == 5 * kSecond);
-  // The worker pool's process is this one, which runs.
+  // The worker pool's process is this process, which runs.
   pool_->Look();
   CHECK(pool_->SilentNanos() == 0);
 }

@@ -28,7 +28,7 @@ base::Fd PidfdOf(pid_t pid) {
   return base::Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
 }
 
-// Takes memory with all its pages.
+// Allocates memory, and touches all its pages.
 char* Take(std::size_t bytes) {
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -36,7 +36,7 @@ char* Take(std::size_t bytes) {
   return static_cast<char*>(memory);
 }
 
-// A child that takes a step of its life at each byte that it is sent.
+// A child that goes to its next step at each byte that it receives.
 class ProcessTest {
  protected:
   ProcessTest() : shared_(Take(64 * kMib)) {
@@ -104,7 +104,7 @@ TEST_CASE_METHOD(ProcessTest, "A process tells how much memory it has",
   CHECK_THAT(*process_->PrivateBytes() - own, WithinAbs(48 * kMib, kMib));
 }
 
-// A child that computes, on a CPU that all such children have in common.
+// Forks a child that uses CPU time, on one CPU for all such children.
 pid_t ForkBusy() {
   const pid_t pid = fork();
   if (pid != 0) return pid;

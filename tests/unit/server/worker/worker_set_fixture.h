@@ -15,21 +15,21 @@
 
 namespace forebay::worker {
 
-// Nanoseconds after which a worker pool that works on a fork counts as paused.
+// A worker pool that works on a fork for so many nanoseconds counts as paused.
 inline constexpr std::int64_t kLongNanos = 3'000'000'000;
 
 // A set without workers, and a worker pool on a thread.
 class WorkerSetTest {
  protected:
   ~WorkerSetTest() {
-    // Callbacks may hold this object.
+    // Waits, because callbacks may refer to this object.
     set_->End();
     Settle();
   }
 
   void Start() { pool_.emplace(*set_->Start(2, "job a")); }
 
-  // The result of a callback, for which Get() waits.
+  // The result of a callback. Get() waits for it.
   template <typename Value>
   struct Later {
     std::shared_ptr<std::promise<absl::StatusOr<Value>>> promise =
@@ -63,7 +63,7 @@ class WorkerSetTest {
     if (!idle.ok() || *idle != nullptr) return idle;
     return taken.Get();
   }
-  // Waits until the waiter has done what it has begun.
+  // Waits until the waiter has finished what it has begun.
   void Settle() {
     std::promise<void> done;
     waiter_.Post([&] { done.set_value(); });

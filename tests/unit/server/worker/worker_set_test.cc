@@ -86,8 +86,8 @@ TEST_CASE_METHOD(WorkerSetTest,
   CHECK(pool_->tasks().size() == 2);
 }
 
-// The fork stays the caller's, or one quick worker would make what several
-// workers are wanted for.
+// The caller keeps its turn to fork. If it did not, one quick worker would do
+// what needs several workers.
 TEST_CASE_METHOD(
     WorkerSetTest,
     "A worker that is given back leaves its fork to a caller that waits",

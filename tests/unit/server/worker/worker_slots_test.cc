@@ -1,4 +1,4 @@
-// Tests of memory that workers can write.
+// Tests of memory to which workers can write.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -151,7 +151,7 @@ TEST_CASE_METHOD(WorkerSetTest,
   set_->GiveBack(std::exchange(second, nullptr), true);
   pool_->Continue();
   while (pool_->tasks().size() < 4) std::this_thread::yield();
-  // Both workers end when they are told to.
+  // Both workers end when the daemon dismisses them.
   while (!counted.expired()) pool_->EndDismissed();
 }
 

@@ -1,4 +1,4 @@
-// Tests that a run does not pass if it ended before its assertions did.
+// Tests that a run fails if it ended before its assertions did.
 #include "tests/catch/runner.h"
 
 #include <signal.h>

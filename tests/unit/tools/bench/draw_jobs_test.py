@@ -1,4 +1,4 @@
-"""The drawing of README.md and the table that it shows."""
+"""The drawing in README.md shows the figures of its table."""
 
 import pathlib
 import sys

@@ -88,7 +88,7 @@ TEST_CASE("A contact sheet makes pictures of normalized floats in NCHW",
   batch.layout.add_classes("dog");
   Put<std::int64_t>(&batch, 1, 0, 1);
   Put<std::int64_t>(&batch, 1, 1, 0);
-  Put<std::int64_t>(&batch, 1, 2, 17);  // no class has this number
+  Put<std::int64_t>(&batch, 1, 2, 17);  // there is no class with this number
 
   const auto sheet = DrawContactSheet(batch, 64);
   REQUIRE_THAT(sheet, IsOk());
@@ -105,7 +105,7 @@ TEST_CASE("A contact sheet makes pictures of normalized floats in NCHW",
       }
     }
   }
-  // The gaps between images, and the place of a fourth image, show the
+  // The gaps between images, and the empty place of a fourth image, show the
   // background.
   CHECK(At(sheet->picture, 0, 0) == kBackground);
   CHECK(At(sheet->picture, 6, 2) == kBackground);
@@ -228,8 +228,8 @@ TEST_CASE("A contact sheet whose PNG cannot be written removes nothing",
   Picture picture;
   picture.width = picture.height = 1;
   picture.rgb.assign(3, 0);
-  // The path is a symbolic link: the device itself would be gone if this test
-  // failed.
+  // The path is a symbolic link, because a failure of this test would delete
+  // the device itself.
   const std::string path = tests::TempDir() + "full.png";
   REQUIRE(symlink("/dev/full", path.c_str()) == 0);
   CHECK(WritePng(picture, path).message() ==

@@ -27,7 +27,7 @@
 
 namespace forebay::ctl {
 
-// The program, and a daemon with one job that it may ask.
+// Runs the program with a daemon that has one job.
 class ForebayctlTest {
  protected:
   struct Outcome {

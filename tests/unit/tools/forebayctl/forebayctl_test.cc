@@ -1,4 +1,4 @@
-// The whole program against a real gRPC server, in front of made-up jobs.
+// Tests of the whole program with a real gRPC server, whose jobs are invented.
 
 #include <png.h>
 

@@ -226,7 +226,7 @@ TEST_CASE_METHOD(HostChecksTest,
 TEST_CASE("The kernel checks try every feature", "[forebayctl][host_checks]") {
   const std::vector<Finding> findings = CheckKernel();
   REQUIRE(findings.size() >= 4);
-  // Forebay's tests run only where its first three needs are met.
+  // Forebay's tests run only on hosts that meet its first three needs.
   for (int i = 0; i < 3; ++i) {
     UNSCOPED_INFO(findings[i].sentence);
     CHECK(findings[i].level == Finding::Level::kOk);

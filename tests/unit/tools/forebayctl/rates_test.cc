@@ -141,7 +141,7 @@ TEST_CASE("Rates tell where bytes came from", "[forebayctl][rates]") {
   CHECK_THAT(rates[0].source_bytes_per_second, WithinULP(6000.0, 4));
   CHECK_THAT(rates[0].disk_bytes_per_second, WithinULP(8000.0, 4));
   CHECK_THAT(rates[0].network_bytes_per_second, WithinULP(10000.0, 4));
-  // The job began anew, so its counters fell.
+  // The job was restarted, so its counters are lower.
   set(&before, 1'000'000);
   const JobRates anew = RatesBetween(before, after)[0];
   CHECK_THAT(anew.memory_bytes_per_second, WithinULP(2500.0, 4));

@@ -35,7 +35,7 @@ TEST_CASE("A text table cuts text when no more columns can go",
   CHECK(table.Format(12) ==
         "JOB        N\n"
         "a-very-l…  7\n");
-  // Columns stay readable, even where the table is then wider than asked.
+  // Columns stay readable, even if this makes the table wider than requested.
   CHECK(table.Format(2) ==
         "JOB       N\n"
         "a-very-…  7\n");

@@ -1,4 +1,4 @@
-"""Tests that server/rooms.svg shows what the BUILD files say, no more and no less."""
+"""server/rooms.svg shows exactly the dependencies in the BUILD files."""
 
 import pathlib
 import sys

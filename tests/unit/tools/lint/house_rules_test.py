@@ -1,4 +1,4 @@
-"""The rule of the names of test cases."""
+"""The rule about the names of test cases."""
 
 import pathlib
 import sys

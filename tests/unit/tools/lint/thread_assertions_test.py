@@ -1,4 +1,4 @@
-"""The rule of assertions that another thread would make."""
+"""The rule about assertions on other threads than the test's own."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""Tests that units are looked at together as strictly as each by itself."""
+"""Units that are checked together are checked as strictly as each unit alone."""
 
 import pathlib
 import subprocess
@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "tools" / "lint"))
 import tidy  # noqa: E402
 import together  # noqa: E402
 
-# A test's file as most are: names of its own, which others have as well.
+# A typical test file, with names that other test files also use.
 TEST = """#include <cstddef>
 #include <utility>
 
@@ -67,13 +67,13 @@ int Made() {
 
 
 def unit(name, limit, body=CLEAN):
-    """A test's file that is called after its number."""
+    """Returns a test file that is named after its number."""
     return together.Unit(f"tests/unit/{name}_test.cc",
                          TEST.format(limit=limit, body=body), False)
 
 
 def faulty_unit(check):
-    """A test's file with one fault."""
+    """Returns a test file with one fault."""
     made = TEST.format(limit=7, body=FAULTS[check])
     if check == "readability-duplicate-include":
         made = made.replace("<utility>", "<cstddef>")
@@ -85,7 +85,7 @@ def faulty_unit(check):
 
 
 def said(bunch, folder):
-    """Runs clang-tidy on a bunch. Returns its output."""
+    """Runs clang-tidy on a bunch of units, and returns its output."""
     path = folder / "bunch.cc"
     path.write_text(together.text(bunch))
     done = subprocess.run(

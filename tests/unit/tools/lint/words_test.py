@@ -1,4 +1,4 @@
-"""Tests what the check of words refuses, and what it leaves alone."""
+"""What the check of words refuses, and what it accepts."""
 
 import pathlib
 import sys

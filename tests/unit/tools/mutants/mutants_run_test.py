@@ -1,5 +1,5 @@
-"""Runs of tests/mutants/run with a stand-in for Bazel: what they say of mutants, and
-whether both the checkout and its copy stay as they were."""
+"""Runs of tests/mutants/run with a stand-in for Bazel. The tests check the reports on
+mutants, and that the checkout and its copy are unchanged."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 
 RUN = pathlib.Path(__file__).resolve().parents[4] / "tests" / "mutants" / "run"
 SOURCE = "int F(int a) {\n  G(a);\n  return a < 1;\n}\n"
-# Its one test passes where WANTED is in the source.
+# A stand-in for Bazel, whose one test passes if WANTED is in the source.
 BAZEL = """#!/bin/sh
 case "$*" in
   *shutdown) ;;
@@ -33,7 +33,7 @@ esac
 
 
 class Place:
-    """A checkout with one source, and the program beside it."""
+    """A checkout with one source, and a copy of the program."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -49,7 +49,7 @@ class Place:
         bazel.chmod(0o755)
 
     def start(self, *options, wanted="return a < 1", **variables):
-        """The program, in a process group of its own."""
+        """Starts the program in a process group of its own."""
         path = f"{self.folder / 'programs'}:{os.environ['PATH']}"
         return subprocess.Popen(
             [RUN, "--tree", self.checkout, "--work", self.folder / "work", *options],
@@ -57,7 +57,8 @@ class Place:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
 
     def lines(self, *options, status=0, **variables):
-        """The lines that the program prints, with one exit status."""
+        """Runs the program, which must exit with `status`. Returns the lines that it
+        prints."""
         run = self.start(*options, **variables)
         output, errors = run.communicate(timeout=60)
         assert run.returncode == status, errors
@@ -90,7 +91,7 @@ def test_counts_and_replays(place):
 
 
 def mutant_file(place):
-    """A file of one mutant that is killed, and its name."""
+    """Writes a file with one killed mutant, and returns the file's name."""
     lines = []
     for seed in range(100):
         lines = place.lines("--count", "1", "--seed", str(seed), "--json",
@@ -158,7 +159,8 @@ def test_an_interrupted_run_restores_the_copy(place, number):
     os.mkfifo(asked)
     os.mkfifo(answer)
     run = place.start("--count", "1", ASKED=str(asked), ANSWER=str(answer))
-    assert asked.read_text() == "asked\n"  # by a process that now waits for an answer
+    # The process that asked now waits for an answer.
+    assert asked.read_text() == "asked\n"
     assert place.copied.read_text() != SOURCE
     os.killpg(run.pid, number)
     run.communicate(timeout=60)

@@ -1,4 +1,5 @@
-"""Faults that tests/mutants plants: in code alone, drawn from a seed, and restored."""
+"""Faults that tests/mutants plants: only in code, drawn from a seed, and restored
+afterwards."""
 
 import collections
 import pathlib
@@ -21,12 +22,13 @@ import trial  # noqa: E402
 
 
 def body(statements):
-    """A file with a function of these statements."""
+    """Returns a file that has a function of these statements."""
     return f"namespace forebay {{\nint F(int a) {{\n{statements}\n}}\n}}\n"
 
 
 def planted(statements, kind=None):
-    """The faults that can be planted into a function: pairs of old and new text."""
+    """Returns the faults that can be planted into a function: pairs of old and new
+    text."""
     return [(mutant.old, mutant.new)
             for mutant in cc_mutants.mutants_of("a.cc", body(statements))
             if kind in (None, mutant.kind)]
@@ -149,7 +151,8 @@ def test_a_mutant_tells_its_place_and_changes_that_alone():
 
 
 def sources(rooms):
-    """Files of a product: as many a room as told, each with as many lines."""
+    """Returns the files of a product. `rooms` tells the number of files in each room,
+    and the number of lines in each file."""
     return {f"{room}/{number}.cc": body("a += 1;\n" * 4 + "//\n" * (lines - 8))
             for room, (files, lines) in rooms.items() for number in range(files)}
 
@@ -159,7 +162,7 @@ ROOMS = {"server/a": (4, 300), "server/a/b": (2, 75), "cuda": (1, 9),
 
 
 def drawn(seed, count=12, compiles=lambda mutant: True):
-    """The mutants of a draw."""
+    """Returns the mutants of a draw."""
     found = []
 
     def try_one(mutant):
@@ -253,7 +256,7 @@ def checkout(tmp_path):
 
 
 def mutant_of(tree):
-    """The first mutant of the checkout's source."""
+    """Returns the first mutant of the checkout's source."""
     return cc_mutants.mutants_of("server/a.cc",
                                  scratch_tree.read(tree / "server" / "a.cc"))[0]
 
@@ -299,7 +302,7 @@ def test_two_runs_do_not_share_a_copy(tmp_path):
 
 
 class FakeBazel:
-    """Answers for tests, with a fault and without."""
+    """Gives verdicts for tests, with a fault and without."""
 
     def __init__(self, faulty, whole=None):
         self._verdicts = {True: faulty, False: whole or {}}
@@ -312,7 +315,7 @@ class FakeBazel:
 
 
 class FakeTests:
-    """Every source has these tests."""
+    """A stand-in for NearestTests that gives every source the same tests."""
 
     def __init__(self, *labels):
         self._labels = labels
@@ -326,7 +329,7 @@ class FakeTests:
     ({"//a": bazel.FAILED}, {}, "killed by //a", ["//a"]),
     ({"//b": bazel.TIMED_OUT}, {}, "killed by //b (timed out)", ["//a", "//b"]),
     ({"//a": bazel.UNBUILT}, {}, "invalid", ["//a"]),
-    # The test fails anyway: others are asked.
+    # The test also fails without the fault, so other tests are run.
     ({"//a": bazel.FAILED, "//b": bazel.FAILED}, {"//a": bazel.FAILED},
      "killed by //b", ["//b"]),
     ({"//a": bazel.UNBUILT}, {"//a": bazel.UNBUILT}, "survived", ["//b", "//c"]),

@@ -1,4 +1,4 @@
-"""How results of tests are read and counted."""
+"""Reading and counting the results of tests."""
 
 import json
 import pathlib
@@ -15,7 +15,8 @@ BAD = '<testcase name="Is"><failure message="a.cc:7&#10;1 == 2"/></testcase>'
 
 
 def cases(tmp_path, xml, *statuses, cut=""):
-    """The verdicts of a target that ended so, once for each status."""
+    """Returns the verdicts on a target's results, where each run of it ended with one
+    of the statuses."""
     lines = []
     for number, status in enumerate(statuses):
         path = tmp_path / f"{number}.xml"
@@ -34,7 +35,7 @@ def cases(tmp_path, xml, *statuses, cut=""):
     (GOOD * 2, ["PASSED"], ["passed", "passed"]),
     (BAD, ["FAILED"], ["failed"]),
     (GOOD, ["FAILED"], ["passed", "failed"]),
-    # Chance lets the second attempt pass.
+    # By chance, the second attempt passes.
     (GOOD, ["FAILED", "PASSED"], ["passed", "passed", "failed"]),
     ('<testcase name="Is"><skipped message="no GPU"/></testcase>', ["PASSED"],
      ["skipped"]),

@@ -1,4 +1,4 @@
-"""How figures of benches are written into a page."""
+"""Writing the figures of benches into a page."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-// Tests which records of an evicted segment are written again.
+// Tests which records of an evicted segment are copied to a new segment.
 
 #include <cerrno>
 #include <fstream>
@@ -19,8 +19,8 @@ constexpr std::uint64_t kInEach = 10;
 constexpr std::uint64_t kSegments = 4;
 constexpr std::uint64_t kNewcomer = 100;
 
-// A full tier whose first segment is the least useful: all its samples are
-// wanted late, except for two.
+// A full tier whose first segment is the least useful one: except for two, all
+// samples in it are wanted late.
 class CarryOverTest {
  protected:
   static constexpr std::uint64_t kSoon[] = {3, 7};

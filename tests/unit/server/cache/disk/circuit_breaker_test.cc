@@ -14,7 +14,7 @@ TEST_CASE("A circuit breaker's opening lasts twice as long each time",
   CHECK_FALSE(breaker.IsOpen(now));
   for (const int seconds : {1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300}) {
     CHECK(breaker.RecordFailure(now));
-    // The failed call began before the breaker opened.
+    // The call that fails here began before the breaker opened.
     CHECK_FALSE(breaker.RecordFailure(now));
     CHECK(breaker.SecondsLeft(now) == seconds);
     CHECK(breaker.IsOpen(now + seconds * kSecond - 1));

@@ -1,4 +1,4 @@
-// Tests that the tier gives right bytes whatever fault its disk has.
+// Tests that the tier gives right bytes whatever fault the tier's disk has.
 
 #include <fstream>
 #include <random>
@@ -75,8 +75,8 @@ TEST_CASE_METHOD(
     "The disk cache reads damaged entries from below and keeps them anew",
     "[disk][disk_cache_faults]") {
   ReadAll();
-  // The test changes the files without the daemon, so the index does not match
-  // them.
+  // The test changes the files behind the tier's back, so the index does not
+  // match them.
   for (const auto& path : house_.Segments()) {
     std::string content = ContentOf(path);
     for (std::size_t i = kPageBytes; i < content.size(); i += 100) {
@@ -125,7 +125,7 @@ TEST_CASE_METHOD(DiskCacheFaultsTest,
   ReadAll();
 }
 
-// The header is the file's own, but all records are another segment's.
+// The header belongs to the file, but all records come from another segment.
 TEST_CASE_METHOD(DiskCacheFaultsTest,
                  "The disk cache does not believe records of another segment",
                  "[disk][disk_cache_faults]") {

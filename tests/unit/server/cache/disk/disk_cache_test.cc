@@ -68,7 +68,7 @@ TEST_CASE(
   const auto second = house.memory().Put("a", "other");
   CHECK(house.ReadAndSettle(house.Request("a", second)) == "other");
   house.Reopen();
-  // A request for the first version still finds it.
+  // A request for the first version still gets the first content.
   CHECK(house.Text(house.Request("a", first)) == "first");
   CHECK(house.Text(part) == "irs");
   CHECK(house.Text(house.Request("a", second)) == "other");
@@ -91,7 +91,7 @@ TEST_CASE("The disk cache keeps nothing of a root without a lasting identity",
   CHECK_THAT(house.Segments(), IsEmpty());
 }
 
-// A source of files on another host, which must be checked there.
+// A source of files on another host, which does the staleness checks there.
 class Elsewhere final : public storage::ByteSource {
  public:
   static std::shared_ptr<const storage::Root> Root() {
@@ -165,14 +165,14 @@ TEST_CASE(
   below.is_gone = true;
   CHECK(read() == "NOT_FOUND: a: is gone");
   CHECK(below.log == "rqq");
-  // The source gets the layout, to check after a touch whether the object's
-  // layout changed.
+  // The source gets the layout, so that it can check after a touch whether the
+  // object's layout has changed.
   CHECK_THAT(below.layouts, ElementsAre(layout, layout, layout));
   CHECK(cache->Snapshot().hits.reads == 1);
 }
 
-// A file on a network file system may be replaced by another of equal size and
-// time.
+// On a network file system, a file may be replaced by another one of equal size
+// and modification time.
 TEST_CASE("The disk cache reads anew and keeps what has another revision",
           "[disk][disk_cache]") {
   DiskHouse house(kPlenty);
@@ -217,7 +217,7 @@ TEST_CASE("The disk cache reads anew and keeps what has another revision",
   CHECK(read() == "CONTENT");
   CHECK(below.log == "rqqrq");
   CHECK(cache->Snapshot().damaged == 0);
-  // A reopened tier knows the revision from the record.
+  // A reopened tier reads the revision from the record.
   open();
   CHECK(read() == "CONTENT");
   CHECK(seen == below.revision);

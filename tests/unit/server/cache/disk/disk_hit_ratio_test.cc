@@ -1,7 +1,8 @@
 // Tests a tier that is smaller than its dataset, read in shuffled epochs. For
-// one loader the hit ratio is near the stored fraction, which is optimal, and
-// records are rarely rewritten. For two loaders it is much better than a tier
-// that keeps the same records, at the price of few rewrites.
+// one loader, the hit ratio is near the stored part, which is optimal, and
+// records are rarely rewritten. For two loaders, the hit ratio is much better
+// than that of a tier that never replaces records, at the price of few
+// rewrites.
 
 #include <algorithm>
 #include <latch>
@@ -62,10 +63,10 @@ class Order final : public LoaderNextUse {
 class DiskHitRatioTest {
  protected:
   struct Found {
-    double hits = 0;     // hits over reads, after the first epoch
-    double held = 0;     // stored entries over samples
-    double written = 0;  // entries written over entries stored
-    double again = 0;    // rewritten entries over first writes
+    double hits = 0;     // hits / reads, after the first epoch
+    double held = 0;     // stored entries / samples
+    double written = 0;  // entries written / entries stored
+    double again = 0;    // entries that were rewritten / first writes
   };
 
   // Runs the loaders with a tier that holds `fraction` of the samples.
@@ -96,7 +97,7 @@ class DiskHitRatioTest {
     DiskSnapshot begin;
     for (std::uint64_t at = 0; at < kEpochs * kSamples; at += kBatch) {
       if (at == kSamples) begin = cache->Snapshot();
-      // Samples are read at the end of their batch's time.
+      // Samples are read at the end of their batch's period.
       house.clock().Advance(kBatch * kPeriod);
       for (const auto& order : orders) {
         tests::ThreadChecks checks;

@@ -53,7 +53,7 @@ class DiskHouse {
          .next_use = &next_use_,
          .clock = &clock_});
   }
-  // Closes the tier, which first writes the waiting entries.
+  // Closes the tier, which first writes the entries that wait to be written.
   void Close() { cache_.reset(); }
   void Reopen() {
     Close();
@@ -88,13 +88,13 @@ class DiskHouse {
     cache_->Read({&request, 1});
     return CacheHouse::TextOf(answer.get());
   }
-  // Returns what Text() does, once the tier has written the entry.
+  // Reads like Text(), and then waits until the tier has written the entry.
   std::string ReadAndSettle(const storage::ReadRequest& request) {
     std::string text = Text(request);
     Settle();
     return text;
   }
-  // Returns what Text() does, but reads the source below the tier.
+  // Reads like Text(), but from the source below the tier.
   std::string Truth(storage::ReadRequest request) {
     std::string truth;
     request.done = [&](const absl::StatusOr<storage::ReadResult>& result) {

@@ -13,8 +13,8 @@
 
 namespace forebay::cache::disk {
 
-// The faults of a FaultyVolume. The test shares them with it, because the tier
-// owns the volume. Thread-safe.
+// The faults of a FaultyVolume. The test and the volume share this struct,
+// because the tier owns the volume. Thread-safe.
 struct Faults {
   // The errno that every call of this kind returns; 0 if the calls succeed.
   std::atomic<int> open = 0;
@@ -24,12 +24,13 @@ struct Faults {
   std::atomic<int> sync = 0;
   std::atomic<int> remove = 0;
   std::atomic<int> list = 0;
-  // Calls of this kind that succeed before the fault above begins.
+  // Number of calls of this kind that succeed before the fault above begins.
   std::atomic<std::int64_t> writes_before = 0;
   std::atomic<std::int64_t> creates_before = 0;
   std::atomic<bool> short_moves = false;  // each call moves only some bytes
-  std::atomic<int> interrupted = 0;       // calls to come that return EINTR
-  // Reads wait while this is true. The thread that clears it notifies them.
+  std::atomic<int> interrupted = 0;  // number of next calls that return EINTR
+  // While this is true, reads wait. The thread that sets it to false notifies
+  // them.
   std::atomic<bool> hangs = false;
 
   std::atomic<std::int64_t> reads_done = 0;
@@ -84,8 +85,8 @@ class FaultyVolume final : public Volume {
   bool IsInterrupted() {
     return faults_->interrupted > 0 && --faults_->interrupted >= 0;
   }
-  // Returns the length of a short read or write. It has whole pages, because
-  // I/O that bypasses the page cache moves nothing else.
+  // Returns the length of a short read or write. The length is a number of
+  // whole pages, since I/O that bypasses the page cache moves only whole pages.
   std::size_t Shortened(std::size_t length) const {
     if (!faults_->short_moves) return length;
     return std::max<std::size_t>(length / 3 / 4096, 1) * 4096;

@@ -41,7 +41,7 @@ class FullTierTest {
     std::string kept;
     for (const auto& [sample, version] : versions_) {
       const auto before = house_.cache().Snapshot().hits.reads;
-      Want(sample, kNever);  // so that the read itself stores nothing
+      Want(sample, kNever);  // the read itself then stores nothing
       CHECK(house_.ReadAndSettle(Sample(sample)) ==
             house_.Truth(Sample(sample)));
       if (house_.cache().Snapshot().hits.reads > before) {
@@ -99,7 +99,7 @@ TEST_CASE_METHOD(
     request.sample = {};
     house_.ReadAndSettle(request);
   }
-  // Sample 1 has been unused for twice as long as the newcomer can wait.
+  // Sample 1 has not been used for twice the time until the newcomer is wanted.
   Want(5, 140 * kSecond);
   house_.ReadAndSettle(Sample(5));
   CHECK(Kept() == "2345");
@@ -125,8 +125,8 @@ TEST_CASE_METHOD(
     FullTierTest,
     "An evicted segment can still be read by a read that began before",
     "[disk][full_tier]") {
-  // Both reads begin before the newcomer replaces the segment. Either may come
-  // first, and the bytes are right in both orders.
+  // Both reads begin before the newcomer replaces the segment. The segment may
+  // be replaced before or after the reads; the bytes are right in both cases.
   std::promise<std::string> promise;
   auto request = Sample(4);
   const std::string truth = house_.Truth(request);

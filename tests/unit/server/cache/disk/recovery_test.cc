@@ -27,7 +27,7 @@ constexpr std::uint64_t kSerial = 7;
 constexpr std::uint64_t kBytes = std::uint64_t{8} << 20;
 constexpr std::uint64_t kCapacity = std::uint64_t{1} << 30;
 
-// A directory that notes the longest read.
+// A volume that records the length of the longest read.
 class MeasuredVolume final : public Volume {
  public:
   explicit MeasuredVolume(std::unique_ptr<Volume> inner)

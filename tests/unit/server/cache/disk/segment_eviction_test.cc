@@ -64,7 +64,7 @@ TEST_CASE(
       {1, 1}, {1, 2}, {1, 3}, {1, 4}, {0, 0}};
   CHECK(SamplesToCarryOver(500, samples, next_use, kNow) ==
         std::vector<bool>({true, false, false, false, false}));
-  // kNever is the threshold of a segment that hardly any reader wants.
+  // kNever is the threshold of a segment whose samples hardly any reader wants.
   CHECK(SamplesToCarryOver(kNever, samples, next_use, kNow) ==
         std::vector<bool>({true, true, false, false, false}));
 }

@@ -14,7 +14,7 @@ using tests::IsOk;
 
 constexpr std::uint64_t kSegment = 64 * kPageBytes;
 constexpr std::uint64_t kRecord = 256;
-// The number of locations that a page of the footer holds, less one.
+// The number of locations in a page of the footer, minus one.
 constexpr std::size_t kBefore = 253;
 
 Key KeyOf(std::uint64_t length) {
@@ -58,8 +58,8 @@ class SegmentWriterTest {
 TEST_CASE_METHOD(SegmentWriterTest,
                  "A segment writer that has space for two records fits both",
                  "[disk][segment_writer]") {
-  // The size grows in the smallest steps, from one that surely fits to one that
-  // surely does not.
+  // The size grows in the smallest steps, from a size that surely fits to one
+  // that surely does not.
   for (std::uint64_t next = kSegment - 24 * kPageBytes;
        next < kSegment - 16 * kPageBytes; next += kRecordAlignment) {
     SegmentWriter writer = NewWriter();

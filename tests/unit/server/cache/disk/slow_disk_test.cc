@@ -1,4 +1,4 @@
-// Tests of a disk on which reads take longer than those of the source.
+// Tests of a disk whose reads take longer than reads of the source.
 
 #include <cerrno>
 #include <future>
@@ -17,8 +17,7 @@ using tests::SizeIs;
 constexpr std::int64_t kMilli = 1'000'000;
 constexpr int kThreads = 2;  // threads of the tier
 
-// A tier that has all objects. The destructor waits until the disk hangs no
-// more.
+// A tier that has all objects. The destructor waits until no read hangs.
 class SlowDiskTest {
  protected:
   using Answer = std::future<std::string>;
@@ -42,7 +41,7 @@ class SlowDiskTest {
     house_.cache().Read({&request, 1});
     return promise->get_future();
   }
-  // Reads hits until both threads hang and more hits are queued.
+  // Starts hits until both threads hang and more hits are queued.
   std::vector<Answer> Hang() {
     house_.faults().reads_done = 0;
     house_.faults().hangs = true;
@@ -117,13 +116,14 @@ TEST_CASE_METHOD(SlowDiskTest,
   house_.cache().Share(102, {.job = 3});
   CHECK_THAT(house_.below().shares(), SizeIs(2));
   house_.clock().Advance(1001 * kMilli);
-  house_.cache().Tick();  // queued hits are now read below
+  house_.cache().Tick();  // queued hits are now read from the source below
   answers[2].get();
   auto shares = house_.below().shares();
   REQUIRE_THAT(shares, SizeIs(3));
   CHECK(shares[2].first == 102);
   CHECK(shares[2].second.job == 3);
-  house_.faults().read = EIO;  // read below as well, as the disk fails
+  // These hits are read from the source below, too, because the disk fails.
+  house_.faults().read = EIO;
   Recover();
   for (Answer& answer : answers) {
     if (answer.valid()) answer.get();

@@ -1,4 +1,4 @@
-// Tests the hits, by job, of the memory tier and of the disk tier below it.
+// Tests which hits each job has in the memory tier and in the disk tier below.
 
 #include <cerrno>
 #include <latch>

@@ -108,7 +108,7 @@ TEST_CASE_METHOD(VolumeTest,
   CHECK_THAT(ReadPages(*volume, file, read.span(), kPageBytes), IsOk());
   CHECK(std::equal(read.span().begin(), read.span().end(),
                    written.span().begin()));
-  // The file has no bytes behind its end.
+  // The read lies past the file's end.
   const auto status = ReadPages(*volume, file, read.span(), kBytes);
   CHECK_THAT(status, HasCode(absl::StatusCode::kUnavailable));
 }

@@ -24,7 +24,7 @@ using tests::IsOk;
 using records::RecordIndex;
 using tfrecord::RecordFields;
 
-// Files with an index, as a catalog builds it.
+// Files with an index like the one that a catalog builds.
 class Indexed {
  public:
   Indexed(RecordFields fields, std::vector<std::string> files)
@@ -55,7 +55,8 @@ class Indexed {
   std::vector<Field> fields() const { return format_.FieldsOf(*index_); }
   std::string& file(std::size_t number) { return files_[number]; }
 
-  // Returns the values of a record as text. `buffers` owns them.
+  // Returns the values of a record as text. `buffers` owns the values that are
+  // not ranges of the file.
   absl::StatusOr<std::vector<std::string>> Read(std::uint64_t record,
                                                 ValueBuffers* buffers) const {
     const RecordIndex::Extent extent = index_->ExtentOf(record);

@@ -83,7 +83,7 @@ TEST_CASE("The ArrayRecord parser makes a record's extent its chunk",
   CHECK_THAT(parsed.found.decompressed, ElementsAre(4, 4, 2, 1000, 1000, 1000));
   CHECK_THAT(parsed.found.bounds,
              ElementsAre(LengthBounds{0, 1000}, LengthBounds{2, 1000}));
-  // The last header is read, but none of the chunks.
+  // The parser reads the last header, but no chunk's data.
   CHECK(parsed.read == (1 << 17) - 1203);
 }
 
@@ -119,7 +119,7 @@ TEST_CASE(
     for (const GoldenRecord& record : golden.records)
       lengths.Add({record.length, record.length});
     const std::string file = GoldenBytes(golden.name);
-    // Records of varying length are measured, whatever their chunks have.
+    // The length of varying records is measured, whatever their chunks say.
     const Parsed parsed = Found(file, Whole("uint8[n]"));
     CAPTURE(golden.name);
     CHECK(parsed.found.ends.size() == golden.records.size());

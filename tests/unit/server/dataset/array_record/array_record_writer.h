@@ -10,27 +10,27 @@
 namespace forebay::dataset::array_record {
 
 std::string Varint(std::uint64_t number);
-// Both return a field of a protocol buffer, in wire format.
+// Both functions return a field of a protocol buffer in wire format.
 std::string Number(std::uint32_t tag, std::uint64_t number);
 std::string Text(std::uint32_t tag, std::string_view text);
 
-// A chunk, as it is to be written. Its hashes will be right.
+// A chunk to be written, with correct hashes.
 struct RawChunk {
   char type = 'r';
   std::uint64_t records = 0;
   std::uint64_t decoded_bytes = 0;
   std::string data;
-  // Replaces the header's.
+  // If set, replaces the number of data bytes in the header.
   std::optional<std::uint64_t> data_bytes = std::nullopt;
 };
 
-// Returns a simple chunk that is not compressed.
+// Returns an uncompressed simple chunk.
 RawChunk ChunkOf(const std::vector<std::string>& records);
-// Returns a simple chunk with these lengths before its records.
+// Returns a simple chunk with these bytes as the lengths before its records.
 RawChunk ChunkOf(const std::string& lengths, const std::string& records,
                  std::uint64_t count);
 
-// Writes ArrayRecord files, even such as no real writer makes.
+// Writes ArrayRecord files, including files that no real writer would make.
 class FileWriter {
  public:
   struct Listed {
@@ -49,10 +49,10 @@ class FileWriter {
   void List(const Listed& listed) { listed_.push_back(listed); }
   // Ends the file with a footer and a postscript.
   std::string End();
-  // Ends the file with these records in the footer and the postscript.
+  // Ends the file with these records in the footer, and with the postscript.
   std::string EndWith(const std::vector<std::string>& footer,
                       const std::optional<std::string>& postscript = {});
-  // Returns the footer's records, as writers make them.
+  // Returns the footer's records as real writers make them.
   std::vector<std::string> Footer() const;
 
  private:

@@ -8,7 +8,8 @@
 namespace forebay::dataset::array_record {
 namespace {
 
-// Returns three blocks whose headers are 'h', and the rest letters.
+// Returns three blocks whose headers consist of 'h', and whose other bytes are
+// letters.
 std::string ThreeBlocks() {
   std::string file;
   for (int block = 0; block < 3; ++block) {

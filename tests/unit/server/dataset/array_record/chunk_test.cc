@@ -19,7 +19,7 @@ using tests::IsOk;
 constexpr std::uint64_t kMost = 1 << 20;
 constexpr std::uint64_t kSignatureBytes = 64;
 
-// Reads a chunk. Has its records, or its error.
+// Reads a chunk, and stores its records or the error.
 class ReadChunk {
  public:
   ReadChunk(std::uint64_t offset, std::string_view bytes,
@@ -50,7 +50,7 @@ class ReadChunk {
   std::vector<std::string> records_;
 };
 
-// Reads the chunk from a file that has it behind its signature.
+// Reads the chunk from a file in which it follows the signature.
 ReadChunk Made(const RawChunk& chunk, std::uint64_t most = kMost) {
   const std::string file = FileOf({chunk});
   return {kSignatureBytes, std::string_view(file).substr(kSignatureBytes),
@@ -166,7 +166,7 @@ TEST_CASE("An ArrayRecord chunk with lengths that do not fit is refused",
     CHECK_THAT(chunk, HasCode(absl::StatusCode::kDataLoss));
     CHECK_THAT(chunk.error(), Contains("lengths"));
   }
-  // The sizes of the lengths are more bytes than the chunk has.
+  // The list of lengths claims more bytes than the chunk has.
   for (const std::uint64_t bytes : {100ul, 1ul << 63, UINT64_MAX}) {
     RawChunk chunk = ChunkOf({"abc"});
     chunk.data = std::string(1, '\0') + Varint(bytes) + "\x03" + "abc";

@@ -17,7 +17,7 @@ namespace {
 
 using tests::HasCode;
 
-// An empty text, as Brotli compresses it.
+// An empty text, compressed by Brotli.
 constexpr std::string_view kBrotliNothing("\x06", 1);
 
 std::string Text() {

@@ -182,7 +182,7 @@ TEST_CASE("The ArrayRecord footer's reader counts the memory that it holds",
   {
     base::WorkingMemory memory(&budget, "a footer");
     FileWriter file = TwoChunks();
-    // The decompressed list would exceed the memory.
+    // The decompressed list would need more memory than there is.
     FileWriter large;
     for (int i = 0; i < 100'000; ++i) large.List({64, 1, 1});
     const auto chunks = ChunksOf(large.End(), 0, &memory);

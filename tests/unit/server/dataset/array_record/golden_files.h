@@ -17,7 +17,7 @@ struct GoldenRecord {
   bool operator==(const GoldenRecord&) const = default;
 };
 
-// A file of tests/golden/array_record, and what array_record reads in it.
+// A file of tests/golden/array_record, and what array_record reads from it.
 struct GoldenFile {
   std::string name;
   std::vector<GoldenRecord> records;
@@ -25,7 +25,8 @@ struct GoldenFile {
 
 std::vector<GoldenFile> GoldenFiles();
 
-// Returns the bytes of a file there, by its name without its extension.
+// Returns the bytes of a file of tests/golden/array_record. `name` has no
+// extension.
 std::string GoldenBytes(std::string_view name);
 
 GoldenRecord RecordOf(absl::Span<const std::uint8_t> record);

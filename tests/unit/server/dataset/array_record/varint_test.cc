@@ -37,7 +37,7 @@ TEST_CASE("The varint reader refuses numbers of more than 64 bits",
     absl::Span<const std::uint8_t> bytes = AsBytes(text);
     CHECK(TakeVarint(&bytes) == std::nullopt);
   }
-  // Redundant zero bytes do not change the number.
+  // Redundant zero bytes at the end do not change the number.
   const std::string padded("\x81\x80\x00", 3);
   absl::Span<const std::uint8_t> bytes = AsBytes(padded);
   CHECK(TakeVarint(&bytes) == 1);

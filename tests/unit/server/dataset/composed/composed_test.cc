@@ -42,7 +42,8 @@ std::int64_t LabelOf(const Dataset& dataset, std::uint64_t id) {
   return std::get<std::int64_t>(values[1]);
 }
 
-// Checks that every sample is that of its source, and is found from there.
+// Checks that every sample equals its source's sample, and can be found again
+// from there.
 void ExpectConsistent(const Dataset& dataset) {
   const std::vector<const Dataset*> sources = dataset.sources();
   for (std::uint64_t id = 0; id < dataset.size(); ++id) {
@@ -169,7 +170,7 @@ TEST_CASE_METHOD(ComposedTest, "The parts of a concatenation have equal fields",
         "the fields of part 1 (b) are of other types than those of part 0 "
         "(a)");
   CHECK_FALSE(Concatenation::Create({}).ok());
-  // The sources' longest values may differ.
+  // The longest values of the sources may differ in length.
   auto longer = std::make_shared<PlainDataset>("b", 2);
   longer->set_fields({{"image", proto::FieldKind::kImage, 99},
                       {"label", proto::FieldKind::kLabel, 0}});

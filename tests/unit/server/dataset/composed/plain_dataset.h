@@ -12,7 +12,7 @@
 
 namespace forebay::dataset::composed {
 
-// A dataset whose sample i is the object "NAME/i", of i + 1 bytes, with the
+// A dataset whose sample i is the object "NAME/i" of i + 1 bytes, with the
 // label 10 * i.
 class PlainDataset final : public FakeDataset {
  public:
@@ -39,7 +39,7 @@ class PlainDataset final : public FakeDataset {
     values[0] = FieldRange{0, id + 1};
     values[1] = static_cast<std::int64_t>(10 * id);
   }
-  // Returns as many of the bytes as the sample has.
+  // Returns the first bytes of `compressed`, as many as the sample has.
   absl::StatusOr<absl::Span<const std::uint8_t>> Decompress(
       std::uint64_t id, absl::Span<const std::uint8_t> compressed,
       DecompressionRoom) const override {

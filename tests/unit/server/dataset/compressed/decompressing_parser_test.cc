@@ -24,7 +24,7 @@ using storage::compressed::Noise;
 using storage::compressed::Prose;
 using storage::compressed::Zstd;
 
-// A parser that takes `seen` bytes of each `step` bytes, in pieces of at least
+// A parser that takes `seen` bytes of every `step` bytes, in pieces of at least
 // `seen` bytes.
 class Sampler final : public ObjectParser {
  public:
@@ -183,13 +183,13 @@ TEST_CASE("The decompressing parser finds the same in zstd frames",
   }
 }
 
-// Pieces that are kept of one file must not be read in place of another's.
+// Stored pieces of one file must not be read instead of another's.
 TEST_CASE("The decompressing parser tells files apart of which it keeps pieces",
           "[compressed][decompressing_parser]") {
   std::string compressed =
       Zstd(Noise(3'000'000, 1), {.window_log = 24, .tells_size = false});
-  // The frame's content checksum is left out (RFC 8878 3.1.1), as libraries
-  // write frames.
+  // Removes the frame's content checksum (RFC 8878 3.1.1), which libraries do
+  // not write.
   compressed[4] = static_cast<char>(compressed[4] & ~0x04);
   compressed.resize(compressed.size() - 4);
   const auto crc_of = [](const std::string& content) {

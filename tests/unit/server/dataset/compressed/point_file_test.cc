@@ -94,7 +94,7 @@ TEST_CASE_METHOD(PointFileTest,
   REQUIRE_THAT(loaded, IsOk());
   ExpectPoints(**loaded);
   CHECK((*loaded)->digest() == (*in_file)->digest());
-  // The loaded points have the file open, so it may be removed.
+  // The loaded points hold the file open, so the file may be removed.
   std::filesystem::remove(path);
   ExpectPoints(**loaded);
   CHECK_THAT(LoadPoints(path, memory_), HasCode(absl::StatusCode::kNotFound));
@@ -110,8 +110,8 @@ TEST_CASE_METHOD(PointFileTest,
   CHECK(std::filesystem::is_empty(folder_.Path()));
 }
 
-// A daemon that is killed leaves no file, either: a long frame's pieces may be
-// gigabytes.
+// A killed daemon leaves no file behind, either. The pieces of a long frame may
+// be gigabytes.
 TEST_CASE_METHOD(
     PointFileTest,
     "The point file writer leaves no half of a file when it is killed",
@@ -130,7 +130,7 @@ TEST_CASE_METHOD(
   CHECK(std::filesystem::is_empty(folder_.Path()));
 }
 
-// The limit of file size acts like a full disk, which takes some bytes.
+// The limit of the file size acts like a full disk that still takes some bytes.
 TEST_CASE_METHOD(
     PointFileTest,
     "The point file writer keeps in memory what a file does not take",
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(
   struct rlimit before = {};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
   const auto handler = signal(SIGXFSZ, SIG_IGN);
-  // The last limit has room for all windows, but not for the table behind them.
+  // The last limit is enough for all windows, but not for the table after them.
   for (const rlim_t bytes : {20'000, 0, 102'200}) {
     CAPTURE(bytes);
     const struct rlimit few = {.rlim_cur = bytes, .rlim_max = before.rlim_max};
@@ -174,8 +174,8 @@ TEST_CASE_METHOD(PointFileTest, "The point file reader finds every damage",
     return LoadPoints(path, memory_).status();
   };
   CHECK_THAT(load(whole), IsOk());
-  // The table has a header, two files, eight points, names, a checksum and its
-  // length.
+  // The table consists of a header, two files, eight points, names, a checksum
+  // and the table's length.
   const std::size_t table = whole.size() - (48 + 96 + 256 + 8 + 16 + 8);
   for (std::size_t at = table; at < whole.size(); ++at) {
     std::string damaged = whole;

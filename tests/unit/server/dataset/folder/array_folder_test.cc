@@ -41,7 +41,7 @@ std::vector<std::string> Names(const FolderIndex& index) {
   return names;
 }
 
-// The same files on a disk and in a bucket.
+// Has the same files on a disk and in a bucket.
 class ArrayFolderTest {
  protected:
   void Write(const std::string& name, const std::string& content = "x") {
@@ -49,7 +49,8 @@ class ArrayFolderTest {
     lister_.Put(name, content.size());
   }
 
-  // Finds the files in both, and checks that the results are the same.
+  // Finds the files on the disk and in the bucket, and checks that the results
+  // are the same.
   IndexOr Find(FolderKind kind) {
     IndexOr local = ScanFolder(*tree_.Root("data"), Options(kind));
     const IndexOr remote = ListFolder(lister_, *lister_.root(), Options(kind));

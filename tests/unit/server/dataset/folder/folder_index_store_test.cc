@@ -137,8 +137,8 @@ TEST_CASE_METHOD(FolderIndexStoreTest,
   CHECK_THAT(status.message(), Contains(Directory()));
 }
 
-// A limit on the size of files stands in for a full disk: writing fails half
-// way.
+// A limit on the size of files acts like a full disk: writing fails in the
+// middle.
 TEST_CASE_METHOD(
     FolderIndexStoreTest,
     "A failed write of the folder index store leaves what was there",

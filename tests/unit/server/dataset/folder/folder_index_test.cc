@@ -15,7 +15,8 @@ namespace {
 using tests::HasCode;
 using tests::IsOk;
 
-// Returns classes "c0", "c1", ... with equally many files "0.jpg", "1.jpg", ...
+// Returns classes "c0", "c1", ..., each with the same number of files "0.jpg",
+// "1.jpg", ...
 FolderIndexParts Parts(std::uint64_t classes, std::uint64_t files_each) {
   FolderIndexParts parts;
   parts.directories.resize(classes + 1);

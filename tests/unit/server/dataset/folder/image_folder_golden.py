@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Writes image_folder_golden.inc: trees, and what torchvision's ImageFolder
-makes of them.
+"""Writes image_folder_golden.inc: trees, and what torchvision's ImageFolder finds in
+them.
 
 Each tree has a row: {{{kind, path, link target}, ...}, {classes}, {{path, label},
 ...}, error}. Kinds: 'f' file, 'd' directory, 'l' link, 'p' FIFO; the error is
@@ -19,7 +19,8 @@ SEED = 4
 
 
 def quoted(path):
-    """A C string literal of a path's bytes; octal, as it ends by itself."""
+    """Returns a C string literal of a path's bytes. Bytes are in octal, because such an
+    escape has a fixed length."""
     return '"' + "".join(
         chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}"
         for b in os.fsencode(path)) + '"'
@@ -32,18 +33,19 @@ def files(*paths):
 def written_trees():
     yield files("b/1.jpg", "a/2.jpg", "a/1.JPG", "A/x.Jpeg", "a-b/1.png",
                 "a b/1.bmp")
-    # A nested directory sorts by its whole path: '-' and '.' before '/'.
+    # Nested directories are sorted by their whole paths: '-' and '.' come before '/'.
     yield files("c/a/1.png", "c/a-b/1.png", "c/a.b/1.png", "c/a/x/1.png",
                 "c/z.png", "c/1.png", "c/ab/1.png", "c/a/x.png", "c-d/1.png",
                 "c/a/x-/1.png")
-    # Every extension, in odd cases; near misses.
+    # Files have every extension, in mixed case, or similar ones.
     yield files(*(f"x/{i}{e}" for i, e in enumerate(
         (".jpg", ".JPEG", ".pNg", ".ppm", ".BMP", ".pgm", ".tif", ".TIFF",
          ".webp", ".gif", ".jpg.txt", ".jp", "jpg", ".jpeg~", ".t\u0130f"))))
-    # Hidden ones are as any other.
+    # Hidden files and directories are treated like others.
     yield files(".hidden/1.jpg", "a/.jpg", "a/.x.png", "a/.git/2.jpg",
                 "a/b.jpg/3.jpg", ".top.jpg", "top.jpg")
-    # Code points: two bytes, three, beyond the BMP, and no UTF-8 at all.
+    # The names have code points of two bytes, of three, beyond the BMP, and invalid
+    # UTF-8.
     yield files(*(os.fsdecode(name) for name in (
         b"k/\xff.jpg", b"k/\x80.jpg", b"k/\xc3\xa9.jpg", b"k/\xee\x80\x80.jpg",
         b"k/\xf0\x9f\x98\x80.jpg", b"k/\xe2\x82\xac.jpg", b"k/e.jpg",
@@ -51,7 +53,7 @@ def written_trees():
         b"k/\xc3.jpg", b"k/\xc3\x41.jpg", b"k/\xfe/1.jpg", b"k/\xc3\xa9/1.jpg",
         b"k/\xf0\x9f\x98\x80/1.jpg", b"\xff/1.jpg", b"\xc3\xa9/1.jpg",
         b"\xf0\x9f\x98\x80/1.jpg", b"\xee\x80\x80/1.jpg")))
-    # Links within the root: to files, to directories, to nothing.
+    # Links lead to files, to directories and to nothing within the root.
     yield files("a/1.jpg", "a/sub/2.jpg", "b/3.jpg") + [
         ("l", "c", "a"), ("l", "b/file.png", "../a/1.jpg"),
         ("l", "b/dir", "../a/sub"), ("l", "b/dir.jpg", "../a/sub"),
@@ -61,7 +63,7 @@ def written_trees():
     # Entries that are not regular files.
     yield files("a/1.jpg") + [("p", "a/pipe.jpg", ""), ("p", "pipe.jpg", ""),
                               ("d", "a/empty", ""), ("d", "a/e.jpg", "")]
-    # Errors.
+    # ImageFolder refuses these trees.
     yield []
     yield files("1.jpg", "2.png")
     yield files("a/1.jpg", "b/text.txt", "c/1.jpg", "d/e/text.txt") + [

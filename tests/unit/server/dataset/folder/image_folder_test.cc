@@ -191,8 +191,8 @@ TEST_CASE("An image folder's scan refuses directory links that leave the root",
              Contains("b: leads outside"));
 }
 
-// Makes file modes apply, while the object lives, to this thread and the
-// threads that it starts, even if they are root's.
+// While the object lives, file modes apply to this thread and the threads that
+// it starts, even if root runs them.
 class WithoutPrivilege {
  public:
   WithoutPrivilege() {

@@ -226,11 +226,11 @@ TEST_CASE_METHOD(RemoteFolderTest,
   lister_.status = absl::OkStatus();
   const auto after = Open(*folders);
   CHECK(after->At(0).length == 2);
-  // The last list has noticed the change, so the new index is not stale.
+  // The latest list has noticed the change, so the new index is not stale.
   folders->MarkStale(before->version());
   CHECK(Open(*folders)->index() == after->index());
   CHECK(lister_.lists == 3);
-  // The stale index is removed from the disk as well.
+  // The stale index is also removed from the disk.
   folders->MarkStale(after->version());
   folders->RemoveStale();
   CHECK(Open(*New())->version() == after->version());

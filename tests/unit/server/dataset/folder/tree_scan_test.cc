@@ -19,7 +19,8 @@ using tests::IsOk;
 constexpr int kDirectories = 20;
 constexpr int kFiles = 20;
 
-// ScanTree takes a plain function, which can only use global variables.
+// ScanTree takes a plain function, so the test's function uses global
+// variables.
 std::stop_source stop;
 std::atomic<int> stop_after;
 std::atomic<int> looked_at;

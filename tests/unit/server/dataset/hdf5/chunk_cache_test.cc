@@ -36,18 +36,19 @@ class ChunkCacheTest {
     return std::string(found->bytes.begin(), found->bytes.end());
   }
 
-  // Returns whether the cache has the chunk, and needs no room for it.
+  // Returns whether the cache has the chunk, so that it requests no memory for
+  // it.
   bool Has(ChunkCache& cache, const std::string& chunk) {
     const int before = asked_;
     return Get(cache, chunk, 0, chunk.size()).ok() && asked_ == before;
   }
 
   std::string room_ = std::string(5000, '\0');
-  int asked_ = 0;  // requests for room
+  int asked_ = 0;  // number of requests for memory
   std::uint64_t rows_ = 2;
 };
 
-// A chunk of one row has no other sample, so it is not kept.
+// No other sample uses a chunk of one row, so the chunk is not kept.
 TEST_CASE_METHOD(ChunkCacheTest,
                  "The HDF5 chunk cache keeps no chunk of one row",
                  "[hdf5][chunk_cache]") {
@@ -70,7 +71,7 @@ TEST_CASE_METHOD(ChunkCacheTest,
   CHECK(*Get(cache, "acbd", 0, 4) == "abcd");
   REQUIRE_THAT(Get(cache, "5678", 0, 4), IsOk());
   CHECK(Has(cache, "acbd"));
-  CHECK_FALSE(Has(cache, "1234"));  // was the least recently used
+  CHECK_FALSE(Has(cache, "1234"));  // this chunk was the least recently used
 }
 
 TEST_CASE_METHOD(

@@ -30,8 +30,8 @@ void AppendChecksum(std::size_t begin, std::string* file) {
   Append(Lookup3(AsBytes(std::string_view(*file).substr(begin))), 4, file);
 }
 
-// Returns a file with a version 1 B-tree of chunks: a root, and leaves that
-// have no entries.
+// Returns a file with a B-tree of chunks, version 1: a root, and leaves without
+// entries.
 std::string Btree1() {
   std::string file(kRoot, '\0');
   const std::uint64_t leaves = kRoot + 24 + kLeaves * 32;
@@ -50,8 +50,8 @@ std::string Btree1() {
   return file;
 }
 
-// Returns a file with a version 2 B-tree: a root, and leaves that have no
-// records. The header follows the nodes.
+// Returns a file with a B-tree, version 2: a root, and leaves without records.
+// The header follows the nodes.
 std::string Btree2(std::uint64_t* header) {
   std::string file(kRoot, '\0');
   const std::uint64_t leaves =
@@ -135,7 +135,7 @@ absl::Status WalkBtree2(std::uint64_t limit, int* reads) {
       reads);
 }
 
-// The file and the list of nodes to be read take up to 1.7 MB, and the set of
+// The file and the list of nodes still to be read take up to 1.7 MB. The set of
 // nodes that were read takes 1 MB.
 TEST_CASE("HDF5 B-trees count the memory of their nodes and give it back",
           "[hdf5][chunk_walk]") {

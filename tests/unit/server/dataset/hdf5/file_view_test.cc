@@ -51,7 +51,7 @@ TEST_CASE_METHOD(FileViewTest, "No HDF5 address fits a base behind the file",
   CHECK_THAT(view_.Locate(0, 0), HasCode(absl::StatusCode::kDataLoss));
 }
 
-// The last part that is read has all bytes of the first, shorter part.
+// The part that is read last contains all bytes of the first, shorter part.
 TEST_CASE_METHOD(FileViewTest,
                  "An HDF5 file's bytes are found in whichever part has them",
                  "[hdf5][file_view]") {
@@ -70,7 +70,7 @@ TEST_CASE_METHOD(FileViewTest,
   read(500, 10);
   read(700, 10);
   read(400, 200);
-  // The view has bytes 400 to 599 and 700 to 709, but none between.
+  // The view has bytes 400 to 599 and 700 to 709.
   for (const std::uint64_t offset : {400, 499, 505, 509, 560, 700}) {
     CAPTURE(offset);
     const auto bytes = view.AtOffset(offset, offset < 700 ? 40 : 10);

@@ -97,7 +97,7 @@ TEST_CASE("An HDF5 chunk that is shorter than an element is not shuffled",
   }
 }
 
-// libhdf5 writes such a filter for references, which it then does not shuffle.
+// libhdf5 writes such a filter for references, but then does not shuffle them.
 TEST_CASE("An HDF5 shuffle filter without parameters may only be left out",
           "[hdf5][filters]") {
   const std::string message{2, 2, 2, 0, 1, 0, 0, 0, 1,
@@ -139,7 +139,7 @@ TEST_CASE("Damaged data in an HDF5 filter is an error", "[hdf5][filters]") {
   CHECK_THAT(ErrorOf({kFletcher}, "abc", 4), Contains("has no checksum"));
 }
 
-// The data decompresses to a thousand times what the shape says.
+// The data would decompress to a thousand times the bytes of the shape.
 TEST_CASE("An HDF5 filter decompresses no more than the shape says",
           "[hdf5][filters]") {
   const std::string bomb = Gzip(std::string(std::size_t{1} << 22, '\0'));
@@ -147,7 +147,7 @@ TEST_CASE("An HDF5 filter decompresses no more than the shape says",
              Contains("its deflated data is damaged"));
 }
 
-// The other filter would change the bytes, so that they are not the chunk's.
+// The unknown filter would change the bytes, so without it they would be wrong.
 TEST_CASE("An HDF5 filter that is not known is not skipped",
           "[hdf5][filters]") {
   const ChunkFilter other = {static_cast<FilterKind>(4)};
@@ -159,7 +159,7 @@ TEST_CASE("An HDF5 filter that is not known is not skipped",
 }
 
 TEST_CASE("Other HDF5 filters are named in the error", "[hdf5][filters]") {
-  // A filter pipeline message of version 2 has one filter: its number, its
+  // A filter pipeline message, version 2, with one filter: its number, its
   // name's length, flags, parameters (HDF5 File Format Specification v3.0,
   // IV.A.2.l).
   const std::string message{2, 1, '\x01', '\x7d', 6,   0,   0,   0,

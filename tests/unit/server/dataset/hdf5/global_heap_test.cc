@@ -1,4 +1,4 @@
-// Tests of the memory that the walk through global heaps takes.
+// Tests how much memory the walk through global heaps takes.
 #include "server/dataset/hdf5/global_heap.h"
 
 #include <cstdint>
@@ -18,8 +18,8 @@ using tests::IsOk;
 
 constexpr std::uint64_t kNumber = 65535;  // the largest index of an object
 
-// Appends a global heap with one object, a byte. Appends the reference to the
-// object, too.
+// Appends a global heap with one object of one byte to `file`, and a reference
+// to that object to `references`.
 void AppendHeap(char value, std::string* file, std::string* references) {
   Append(1, 4, references);
   Append(file->size(), 8, references);
@@ -33,7 +33,7 @@ void AppendHeap(char value, std::string* file, std::string* references) {
   file->resize(file->size() + 7);
 }
 
-// Walks through two heaps. Returns their values.
+// Walks through two heaps, and returns their values.
 absl::StatusOr<std::string> Walk(base::WorkingMemory* memory) {
   std::string file(8, '\0');
   std::string references;

@@ -14,7 +14,7 @@
 
 namespace forebay::dataset::hdf5 {
 
-// A column of a file, as h5py reads it; see tests/golden/hdf5/make_golden.py.
+// A column of a file, with h5py's values: see tests/golden/hdf5/make_golden.py.
 struct GoldenColumn {
   std::string path;
   std::uint64_t rows = 0;
@@ -42,7 +42,7 @@ inline void Append(std::uint64_t number, std::size_t bytes, std::string* file) {
     *file += static_cast<char>(number >> (8 * i));
 }
 
-// Calls `look` until it lacks no bytes of the file.
+// Calls `look` until the view has all bytes of the file that `look` needs.
 absl::Status LookInto(const std::string& file, FileView& view,
                       absl::FunctionRef<absl::Status(FileView&)> look);
 

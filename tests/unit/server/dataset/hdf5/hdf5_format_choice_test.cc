@@ -1,4 +1,4 @@
-// Tests of which datasets of a file become fields if none is named.
+// Tests which datasets of a file become fields if no field is named.
 #include "server/dataset/hdf5/hdf5_format_choice.h"
 
 #include <stop_token>

@@ -38,7 +38,7 @@ class Hdf5ParserTest {
     return FindRows(file, format, sizes, &memory_, &reads_);
   }
 
-  // Returns the values of all rows, one behind the other.
+  // Returns the values of all rows, one after the other.
   static std::string ValuesOf(const std::string& file, const Hdf5Format& format,
                               const records::FileRecords& found) {
     const auto values = ReadRows(file, format, found, 1);
@@ -79,7 +79,7 @@ TEST_CASE_METHOD(Hdf5ParserTest, "The HDF5 parser reads what h5py reads",
   }
 }
 
-// The rows do not depend on how much is read at a time.
+// The parser finds the same rows however many bytes it reads at a time.
 TEST_CASE_METHOD(Hdf5ParserTest,
                  "The HDF5 parser finds the same rows in small reads",
                  "[hdf5][hdf5_parser]") {
@@ -97,7 +97,7 @@ TEST_CASE_METHOD(Hdf5ParserTest,
   }
 }
 
-// The walk through a group continues where it lacked bytes.
+// The walk through a group goes on where bytes were missing.
 TEST_CASE_METHOD(Hdf5ParserTest,
                  "The HDF5 parser finds the same samples in small reads",
                  "[hdf5][hdf5_parser]") {
@@ -116,7 +116,7 @@ TEST_CASE_METHOD(Hdf5ParserTest,
   }
 }
 
-// A row may be long, and a wanted member of it short.
+// A row may be long, although the wanted member of it is short.
 TEST_CASE_METHOD(Hdf5ParserTest,
                  "The HDF5 format makes of rows only what is wanted",
                  "[hdf5][hdf5_parser]") {
@@ -137,7 +137,7 @@ TEST_CASE_METHOD(Hdf5ParserTest,
   CHECK(buffers.bytes() <= 4u);
 }
 
-// Decompressed chunks lie in the caller's room for them.
+// Chunks are decompressed into memory of the caller.
 TEST_CASE_METHOD(Hdf5ParserTest,
                  "The HDF5 format decompresses chunks into the room for them",
                  "[hdf5][hdf5_parser]") {
@@ -249,8 +249,8 @@ TEST_CASE_METHOD(Hdf5ParserTest,
   }
 }
 
-// The parser ends, whatever byte is changed, and all that it finds lies in the
-// file.
+// Whatever byte is changed, the parser ends, and everything that it finds lies
+// in the file.
 TEST_CASE_METHOD(Hdf5ParserTest, "Damaged files do the HDF5 parser no harm",
                  "[hdf5][hdf5_parser]") {
   for (const char* const name : {"small_earliest.h5", "small_latest.h5"}) {

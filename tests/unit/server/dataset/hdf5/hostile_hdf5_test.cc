@@ -1,4 +1,5 @@
-// Tests of files that no library writes, and of what they would cost.
+// Tests of files that no library writes, and of the memory and time that they
+// would cost.
 
 #include <cstdint>
 #include <string>
@@ -77,7 +78,7 @@ void Set(std::uint64_t number, std::size_t bytes, std::size_t at,
   file->replace(at, bytes, text);
 }
 
-// The references are changed to be shorter than what is read of each.
+// The references become shorter than the bytes that the parser reads of each.
 TEST_CASE_METHOD(HostileHdf5Test,
                  "HDF5 references have one size and others are refused",
                  "[hdf5][hostile_hdf5]") {
@@ -95,8 +96,8 @@ TEST_CASE_METHOD(HostileHdf5Test,
   }
 }
 
-// Fill values that are not read would seem to be zeros, and filters to be
-// absent.
+// If such fill values were not read, they would seem to be zeros, and such
+// filters to be absent.
 TEST_CASE_METHOD(HostileHdf5Test,
                  "The HDF5 parser names shared messages that it does not read",
                  "[hdf5][hostile_hdf5]") {
@@ -177,8 +178,8 @@ TEST_CASE_METHOD(HostileHdf5Test,
                  "[hdf5][hostile_hdf5]") {
   const std::string whole = GoldenFile("small_earliest.h5");
   REQUIRE_THAT(Find(whole, "jpg"), IsOk());
-  // The first bytes are in the versions of free space, of the root's entry and
-  // of shared messages. The other bytes are in the addresses of free space and
+  // The first three offsets are the versions of free space, of the root's entry
+  // and of shared messages. The others are in the addresses of free space and
   // of the base, and in the entry's cache type.
   for (const std::size_t at : {9, 10, 12, 32, 27, 75}) {
     std::string file = whole;
@@ -203,7 +204,7 @@ TEST_CASE_METHOD(
   const std::size_t heap = file.find("HEAP");
   Set(100, 8, heap + 16, &file);
   CHECK_THAT(Find(file, "x").ToString(), Contains("contradicts itself"));
-  // The heap's free block is followed by itself.
+  // The heap's free block names itself as the next one.
   file = GroupOfOneName(1, 100);
   const std::size_t block = file.find("HEAP") + 32 + 40;
   Set(40, 8, file.find("HEAP") + 16, &file);
@@ -212,8 +213,8 @@ TEST_CASE_METHOD(
   CHECK_THAT(Find(file, "x").ToString(), Contains("contradicts itself"));
 }
 
-// The file has an extensible array of chunks. Its super block says of each of
-// many pages that the page was written.
+// The file has an extensible array of chunks. Its super block claims that each
+// of many pages was written.
 TEST_CASE_METHOD(HostileHdf5Test,
                  "HDF5 index pages that the file has no place for are refused",
                  "[hdf5][hostile_hdf5]") {
@@ -280,8 +281,7 @@ TEST_CASE_METHOD(HostileHdf5Test,
   CHECK(blocks == 13);
 }
 
-// The prefix of the block is followed by pages, which have checksums of their
-// own.
+// The pages after the block's prefix have checksums of their own.
 TEST_CASE_METHOD(HostileHdf5Test,
                  "An HDF5 block of pages with a wrong checksum is refused",
                  "[hdf5][hostile_hdf5]") {
@@ -306,7 +306,7 @@ TEST_CASE_METHOD(HostileHdf5Test,
   CHECK(blocks == 2);
 }
 
-// All objects are the group itself, which is listed once.
+// All objects are the group itself, which is listed only once.
 TEST_CASE_METHOD(HostileHdf5Test,
                  "An HDF5 file may have as many objects as its limit says",
                  "[hdf5][hostile_hdf5]") {

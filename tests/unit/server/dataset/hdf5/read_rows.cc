@@ -38,7 +38,7 @@ absl::StatusOr<Hdf5Column> FindColumn(const std::string& file,
   }));
   auto column = ColumnOf(found->array, found->path, found->member);
   if (column.ok()) column->is_kept = is_kept;
-  // Each sample of `points` may have another number of rows.
+  // The samples of `points` may have different numbers of rows.
   if (column.ok() && path == "data/*/points") {
     FOREBAY_RETURN_IF_ERROR(
         SetValueType(*records::ParseValueType("float32[n,3]"), &*column));

@@ -13,8 +13,8 @@
 
 namespace forebay::dataset::hdf5 {
 
-// Finds the column at `path`. Its values are kept by the index if `is_kept`,
-// and read otherwise.
+// Finds the column at `path`. If `is_kept`, the index stores its values. If
+// not, they are read from the file.
 absl::StatusOr<Hdf5Column> FindColumn(const std::string& file,
                                       const std::string& path, bool is_kept,
                                       base::WorkingMemory* memory);
@@ -26,8 +26,8 @@ absl::StatusOr<records::FileRecords> FindRows(const std::string& file,
                                               base::WorkingMemory* memory,
                                               int* reads);
 
-// Reads the rows that were found. Returns the values of each column, one behind
-// the other.
+// Reads the rows that were found. Returns each column's values, one after the
+// other.
 absl::StatusOr<std::vector<std::string>> ReadRows(
     const std::string& file, const Hdf5Format& format,
     const records::FileRecords& found, std::size_t columns);

@@ -45,7 +45,7 @@ TEST_CASE("An HDF5 row key has the fill value", "[hdf5][row_key]") {
   CHECK_THAT(read->indexed_values, IsEmpty());
 }
 
-// Returns a row of two datasets, one of which has its rows in parts.
+// Returns a row of two datasets. The row has several parts in one of them.
 RowKey Gathered() {
   RowKey row;
   RowPlace& direct = row.places.emplace_back();
@@ -89,7 +89,7 @@ TEST_CASE("An HDF5 row key has the places of several datasets",
   CHECK(parts.chunks[1].mask == UINT32_MAX);
 }
 
-// Keys that begin alike keep an index of many rows small.
+// An index of many rows is small if their keys begin with the same bytes.
 TEST_CASE("HDF5 rows of the same chunks have keys that begin alike",
           "[hdf5][row_key]") {
   RowKey row = Gathered();
@@ -127,7 +127,7 @@ TEST_CASE("A part of a gathered HDF5 row's key is not a key",
     CHECK_FALSE(DecodeRowKey(std::string_view(key).substr(0, size)).ok());
 }
 
-// A filter that is not known would be left out when the chunk is read.
+// An unknown filter would not be applied when the chunk is read.
 TEST_CASE("An HDF5 row key with a filter that is not known is refused",
           "[hdf5][row_key]") {
   RowPlace place;
@@ -146,8 +146,8 @@ TEST_CASE("An HDF5 row key with a filter that is not known is refused",
   }
 }
 
-// The key has a filter, the filter's element bytes, a mask, the bytes of a
-// chunk and a row. Each of the first three numbers becomes 2^32 + 1 in turn.
+// The key has a filter, the filter's element bytes, a mask, the chunk's length
+// and a row. Each of the first three numbers becomes 2^32 + 1 in turn.
 TEST_CASE("Numbers in an HDF5 row key that do not fit are refused",
           "[hdf5][row_key]") {
   const std::string large = "\x81\x80\x80\x80\x10";

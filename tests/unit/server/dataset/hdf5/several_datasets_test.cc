@@ -1,5 +1,5 @@
-// Tests of gathered rows: those of several datasets that are read, and those
-// that have parts in chunks all over the file.
+// Tests of gathered rows: rows of several datasets, and rows with parts in
+// chunks all over the file.
 
 #include <zlib.h>
 
@@ -29,8 +29,8 @@ constexpr std::size_t kMostColumns = 15;
 
 class SeveralDatasetsTest {
  protected:
-  // Returns groups of columns that can be read together. A group's columns have
-  // equally many rows, and are objects of one HDF5 group or of none.
+  // Returns groups of columns that can be read together. The columns of a group
+  // have the same number of rows, and are objects of one HDF5 group or of none.
   static std::vector<std::vector<GoldenColumn>> Together(
       const GoldenHdf5& golden) {
     std::map<std::pair<std::uint64_t, std::string>, std::vector<GoldenColumn>>
@@ -80,7 +80,7 @@ TEST_CASE_METHOD(SeveralDatasetsTest,
       INFO(golden.file + " " + together.front().path);
       auto columns = ColumnsOf(file, together);
       REQUIRE_THAT(columns, IsOk());
-      // Some columns are kept in the index, as if they were small.
+      // The index stores some of the columns, as if they were small.
       for (Hdf5Column& column : *columns)
         column.is_kept = column.path.size() % 3 == 0;
       const Hdf5Format written(*columns, &budget_);
@@ -104,8 +104,8 @@ TEST_CASE_METHOD(SeveralDatasetsTest,
   CHECK(gathered > 6u);
 }
 
-// The rows lie behind the file's own bytes. A row begins where the last one
-// ends, or shares its extent.
+// The rows lie past the file's own bytes. A row begins where the previous one
+// ends, or has the same extent.
 TEST_CASE_METHOD(SeveralDatasetsTest,
                  "HDF5 rows of the same chunks share an extent",
                  "[hdf5][several_datasets]") {
@@ -131,10 +131,10 @@ TEST_CASE_METHOD(SeveralDatasetsTest,
     end = found->ends[i];
     ++extents;
   }
-  CHECK(extents == 5);  // which begin with rows 0, 7, 8, 14, 16
+  CHECK(extents == 5);  // the extents begin with rows 0, 7, 8, 14, 16
 }
 
-// A row whose chunks are scattered lies behind the file's own bytes as well.
+// A row with scattered chunks also lies past the file's own bytes.
 TEST_CASE_METHOD(SeveralDatasetsTest,
                  "The chunks of an HDF5 row may lie far apart",
                  "[hdf5][several_datasets]") {
@@ -146,12 +146,12 @@ TEST_CASE_METHOD(SeveralDatasetsTest,
     const auto found = Find(file, format);
     REQUIRE_THAT(found, IsOk());
     CHECK(found->begins[0] >= file.size());
-    // Bytes of all rows together.
+    // All rows together have fewer bytes than this.
     CHECK(found->ends.back() - file.size() < 60'000u);
   }
 }
 
-// An altered key gives some file's row, or an error.
+// An altered key gives the row of some file, or an error.
 TEST_CASE_METHOD(SeveralDatasetsTest,
                  "Altered HDF5 row keys do no harm when rows are read",
                  "[hdf5][several_datasets]") {
@@ -191,7 +191,7 @@ TEST_CASE_METHOD(SeveralDatasetsTest,
   }
 }
 
-// All datasets decompress in the same room, which is asked for once.
+// All datasets are decompressed into the same memory, which is requested once.
 TEST_CASE_METHOD(
     SeveralDatasetsTest,
     "Several HDF5 datasets decompress one after the other in the same room",
@@ -228,7 +228,7 @@ TEST_CASE_METHOD(
                                       absl::MakeSpan(values), &buffers),
                IsOk());
   CHECK(buffers.bytes() == 3 * columns[0].row_bytes);
-  // The room is no larger than the largest dataset needs.
+  // The memory is no larger than the dataset with the largest need.
   CHECK(scratch.size() < 4000u);
 }
 

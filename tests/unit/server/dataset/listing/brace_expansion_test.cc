@@ -59,7 +59,7 @@ TEST_CASE("Brace expansion bounds what it makes",
     CHECK_THAT(status, HasCode(absl::StatusCode::kInvalidArgument));
     CHECK_THAT(status.message(), Contains(pattern.substr(0, 50)));
   }
-  // The number is larger than any range may have.
+  // The number is too large for a range.
   CHECK(*Expand("{1..99999999999999999999}") ==
         std::vector<std::string>{"{1..99999999999999999999}"});
 }
@@ -78,7 +78,7 @@ TEST_CASE("Brace expansion bounds what several patterns make together",
         "names");
 }
 
-// This pattern would take a minute if each pair of braces copied all names.
+// If each pair of braces copied all names, this pattern would take a minute.
 TEST_CASE("Brace expansion takes no longer than its results do",
           "[listing][brace_expansion]") {
   std::string pattern = "{1..1048576}";

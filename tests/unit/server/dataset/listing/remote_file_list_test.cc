@@ -77,7 +77,7 @@ TEST_CASE_METHOD(RemoteFileListTest,
       ListRemoteFiles(lister_, *lister_.root(), {"*.tar"}, memory, {});
   REQUIRE_THAT(files, IsOk());
   REQUIRE(files->size() == kObjects);
-  // Memory of the steps is still reserved, and free for later work.
+  // The reserved memory of these steps can be used by later work.
   const std::uint64_t used = budget.used();
   std::uint64_t results = files->capacity() * sizeof(files->front());
   for (const storage::ListedObject& file : *files)

@@ -15,8 +15,8 @@ namespace {
 using tests::HasCode;
 using tests::IsOk;
 
-// The messages were written by protobuf from caffe.proto. Each one's fields are
-// above it.
+// protobuf has written the messages, from caffe.proto. The comment above each
+// one lists its fields.
 
 // channels: 1 height: 2 width: 3 data: "abcdef" label: -1
 constexpr std::string_view kBytes =
@@ -26,7 +26,7 @@ constexpr std::string_view kBytes =
 constexpr std::string_view kFloats(
     "\x08\x02\x10\x01\x18\x01\x28\x07\x35\x00\x00\x80\x3f\x35\x00\x00\x00\xc0",
     18);
-// The same message, but its floats are packed.
+// The message has the same fields, but its floats are packed.
 constexpr std::string_view kPackedFloats(
     "\x08\x02\x10\x01\x18\x01\x28\x07\x32\x08\x00\x00\x80\x3f\x00\x00\x00\xc0",
     18);
@@ -118,8 +118,8 @@ TEST_CASE("A Caffe Datum refuses types other than its own", "[lmdb][datum]") {
 
 TEST_CASE("A Caffe Datum that contradicts itself has no type",
           "[lmdb][datum]") {
-  // The messages have five bytes instead of six, no extent, a negative one,
-  // extents whose product overflows, both kinds of data, and nothing.
+  // The messages have: five bytes instead of six; no extent; a negative extent;
+  // extents whose product overflows; both kinds of data; and no data.
   for (const std::string_view message : {
            std::string_view("\x08\x01\x10\x02\x18\x03\x22\x05"
                             "abcde"),
@@ -163,7 +163,8 @@ TEST_CASE("The guess of a type takes only what is surely a Datum of Caffe",
   CHECK(guess({kEncoded}) == Type("image"));
   CHECK_FALSE(guess({kBytes, kFloats}).has_value());
   CHECK_FALSE(guess({kBytes, "text"}).has_value());
-  // The first is an image in name alone, and the second has an unknown field.
+  // The first message is an image only by its flag, and the second has an
+  // unknown field.
   CHECK_FALSE(guess({"\x22\x03"
                      "abc\x38\x01"})
                   .has_value());

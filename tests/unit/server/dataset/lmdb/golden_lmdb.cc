@@ -16,7 +16,7 @@ std::string Unquoted(std::string_view text) {
       plain += static_cast<char>(
           std::stoi(std::string(text.substr(i + 1, 2)), nullptr, 16));
       i += 2;
-    } else if (text[i] != '?') {  // marks a word's end, empty or not
+    } else if (text[i] != '?') {  // `?` ends a word, even an empty one
       plain += text[i];
     }
   }

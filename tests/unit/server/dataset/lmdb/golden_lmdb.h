@@ -12,7 +12,7 @@
 
 namespace forebay::dataset::lmdb {
 
-// An entry of a file, as liblmdb reads it; see
+// An entry of a file, as liblmdb reads it: see
 // tests/golden/lmdb/make_golden.py.
 struct GoldenEntry {
   std::string key;
@@ -41,7 +41,8 @@ inline absl::Span<const std::uint8_t> AsBytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-// Returns the number at `offset` of a file, which tests look at or damage.
+// Returns the number at `offset` of a file. Tests check such numbers, or damage
+// them.
 template <typename T>
 T Get(const std::string& file, std::size_t offset) {
   T value = 0;

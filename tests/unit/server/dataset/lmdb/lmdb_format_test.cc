@@ -129,7 +129,7 @@ TEST_CASE("LMDB fields have room for their longest value",
   CHECK(longest(1) == std::vector<std::uint64_t>{32});
   CHECK(longest(2) == std::vector<std::uint64_t>{9, 33});
   CHECK(longest(5) == std::vector<std::uint64_t>{6, 8});
-  // Each byte of a value may be a compressed integer.
+  // Each byte of a value may be a packed integer.
   CHECK(longest(7) == std::vector<std::uint64_t>{264, 33});
 }
 

@@ -56,8 +56,8 @@ TEST_CASE("The LMDB page parser tells foreign formats by name",
   Put<std::uint32_t>(file, 20, 2);
   ExpectError(MetaStatus(file), kUnimplemented,
               "format version 2; only version 1");
-  // Files of a 32-bit program have shorter page numbers, and files of a later
-  // format other headers.
+  // Files of a 32-bit program have shorter page numbers. Files of a later
+  // format have other headers.
   file = good.substr(4);
   ExpectError(MetaStatus(file), kUnimplemented, "32-bit program");
   file = std::string(8, '\0') + good;
@@ -138,7 +138,7 @@ TEST_CASE("LMDB tree records that contradict themselves are refused",
              HasCode(absl::StatusCode::kDataLoss));
 }
 
-// The leaf page of few_2048.mdb.
+// Has the leaf page of few_2048.mdb.
 class LmdbLeafTest {
  protected:
   void ExpectDamage(std::string_view reason) {
@@ -182,7 +182,7 @@ TEST_CASE_METHOD(LmdbLeafTest, "LMDB leaves with damaged headers are refused",
     Put<std::uint16_t>(page_, 14, end);
     ExpectDamage("page 2 has a damaged header");
   }
-  // Writers note these flags in memory (dirty, loose, keep), and readers ignore
+  // Writers use these flags in memory (dirty, loose, keep), and readers ignore
   // them.
   Put<std::uint16_t>(page_, 10, 0xc012);
   CHECK_THAT(ParseLmdbLeaf(AsBytes(page_), 2), IsOk());

@@ -24,7 +24,7 @@ using tests::IsOk;
 
 class LmdbParserTest {
  protected:
-  // Parses a file, which `before_read` may change before each read.
+  // Parses a file. `before_read` may change the file before each read.
   absl::StatusOr<records::FileRecords> Parse(
       std::string& file, const std::string& database = {},
       const std::function<void(const ByteRange&)>& before_read = nullptr,
@@ -92,8 +92,8 @@ TEST_CASE_METHOD(LmdbParserTest,
   CHECK(bytes_read_ <= 3 * used);
 }
 
-// Changes the meta pages as if a transaction had ended after the one that wrote
-// `file`.
+// Changes the meta pages as a later transaction would that ends after `file`
+// was written.
 void EndAnother(std::string& file, std::uint64_t page_bytes) {
   const std::uint64_t first = Get<std::uint64_t>(file, 144);
   const std::uint64_t second = Get<std::uint64_t>(file, page_bytes + 144);

@@ -21,8 +21,8 @@ using tests::IsOk;
 
 constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
 
-// Returns the entries of `file`. Pieces begin `extra` bytes before those
-// wanted, and end `extra` bytes behind them.
+// Returns the entries of `file`. Each piece begins `extra` bytes before the
+// wanted bytes, and ends `extra` bytes after them.
 absl::StatusOr<std::vector<LmdbEntry>> Entries(std::string_view file,
                                                std::string database = {},
                                                std::uint64_t extra = 0) {
@@ -145,7 +145,7 @@ TEST_CASE("The LMDB walk asks for no pages of values", "[lmdb][lmdb_walk]") {
     REQUIRE_THAT(walk->Parse(wanted->offset, piece, &entries), IsOk());
     ++pages;
   }
-  CHECK(pages == 8u);  // five of them leaves
+  CHECK(pages == 8u);  // five of the pages are leaves
   CHECK(entries.back().offset % 512 == kLmdbPageHeader);
 }
 
@@ -179,7 +179,7 @@ TEST_CASE(
   std::string unnamed = GoldenFile("few.mdb");
   Put<std::uint16_t>(unnamed, MetaOf(unnamed) + 92, 0x04);
   ExpectError(unnamed, absl::StatusCode::kUnimplemented, "MDB_DUPSORT");
-  // The database's record then lacks the flag MDB_DUPSORT.
+  // In the damaged file, the database's record lacks the flag MDB_DUPSORT.
   std::string damaged = file;
   for (std::size_t at = 0; (at = damaged.find("several", at)) != file.npos;) {
     at += 7;
@@ -246,7 +246,7 @@ TEST_CASE("The LMDB walk notices truncations of a file", "[lmdb][lmdb_walk]") {
         CHECK(found.status().code() == kDataLoss);
         continue;
       }
-      // A truncated file is only read if no page in use was cut off.
+      // A truncated file is only readable if no page in use was cut off.
       ExpectEqual(*found, *all);
       for (const LmdbEntry& entry : *found) {
         CHECK(entry.offset + entry.length <= length);
@@ -260,7 +260,8 @@ TEST_CASE("The LMDB walk notices truncations of a file", "[lmdb][lmdb_walk]") {
               "the file is truncated: the value of 00000");
 }
 
-// Each byte of small files is changed to all other values, or to some.
+// In small files, each byte gets every other value; in larger ones, some other
+// values.
 TEST_CASE("Any damage makes the LMDB walk yield errors or entries in the file",
           "[lmdb][lmdb_walk]") {
   const struct {
@@ -302,8 +303,8 @@ TEST_CASE("The LMDB walk ends at cycles with an error", "[lmdb][lmdb_walk]") {
   }
 }
 
-// The tree has 32 levels, and each page but the last leads 27 times to the next
-// one.
+// The tree has 32 levels. Each page except the last refers 27 times to the next
+// page.
 TEST_CASE("The LMDB walk ends at trees that reach pages twice",
           "[lmdb][lmdb_walk]") {
   std::string file = GoldenFile("deep_512.mdb");
@@ -352,7 +353,7 @@ TEST_CASE("The LMDB walk checks that the tree is what its record says",
     Put<std::uint64_t>(file, meta + 128, root);
     ExpectError(file, kDataLoss, "of the tree lies outside the pages in use");
   }
-  // The page lies in the file, but behind the last page in use.
+  // The page lies in the file, but after the last page in use.
   std::string file = good;
   Put<std::uint64_t>(file, meta + 136, 10);
   ExpectError(file, kDataLoss, "lies outside the pages in use, 2 to 10");

@@ -20,7 +20,8 @@ struct Record {
   friend bool operator==(const Record&, const Record&) = default;
 };
 
-// Returns all records, or a record with line 0 and the error.
+// Returns all records. If there is an error, returns one record with line 0 and
+// the error.
 std::vector<Record> Read(std::string_view text) {
   base::WorkingMemory memory(base::AmpleBudget(), "a table");
   CsvReader reader(text, &memory);
@@ -56,7 +57,7 @@ TEST_CASE("The CSV reader passes over empty lines and a byte order mark",
   CHECK(Read("\xef\xbb\xbf"
              "a\n\n\r\nb\n\n") == Records{{1, {"a"}}, {4, {"b"}}});
   CHECK(Read("\xef\xbb\xbf").empty());
-  // A line of quotes alone is not empty.
+  // A line that consists of quotes is not empty.
   CHECK(Read("a\n\"\"\nb") == Records{{1, {"a"}}, {2, {""}}, {3, {"b"}}});
 }
 
@@ -80,7 +81,7 @@ TEST_CASE("The CSV reader refuses what is malformed and names the line",
   CHECK(error("a\r") == "line 1: a carriage return ends no line");
 }
 
-// A field may consist of quotes alone, each of them written as two.
+// A field may consist of quotes only, each of which is written as two.
 TEST_CASE("The CSV reader counts the memory of a field of quotes",
           "[manifest][csv_reader]") {
   base::MemoryBudget budget(std::uint64_t{1} << 20);

@@ -7,7 +7,7 @@
 namespace forebay::dataset::manifest {
 namespace {
 
-// Returns the path below the root, or the error's code.
+// Returns the path below the root, or the name of the error's code.
 std::string Below(FilePaths& paths, const std::string& path) {
   const auto below = paths.Below(path);
   if (below.ok()) return *below;

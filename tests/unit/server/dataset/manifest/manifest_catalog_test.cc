@@ -14,7 +14,7 @@ namespace {
 
 using tests::IsOk;
 
-// Other callers may still wait for the manifest when the first caller has gone.
+// When the first caller stops, other callers may still wait for the manifest.
 TEST_CASE(
     "A manifest catalog stats the files of a manifest until nobody waits for "
     "it",

@@ -55,7 +55,7 @@ TEST_CASE("A manifest column of integers tells of a cell that is missing",
   };
   CHECK(finish({"0.0", "", "1.0", ""}) == 1);
   CHECK(finish({"", "7"}) == 0);
-  // Columns of these cells are texts.
+  // Columns with these cells are texts.
   CHECK(finish({"", ""}) == std::nullopt);
   CHECK(finish({"1", "", "dog"}) == std::nullopt);
   CHECK(finish({"0.5", "", "1"}) == std::nullopt);

@@ -261,9 +261,9 @@ TEST_CASE("A manifest refuses JSON that nests deep", "[manifest]") {
         Read(text, fields, TableFormat::kJsonLines).status().message());
   };
   CHECK(error(row(1)) == "line 1: text is neither a text nor an integer");
-  // A recursive copy of JSON of this depth would end the program.
+  // Copying JSON of this depth by recursion would overflow the stack.
   CHECK(error(row(1'000'000)) == "line 1: is nested more than 64 deep");
-  // A column that was not asked for has the same limit.
+  // A column that was not requested has the same limit.
   CHECK(ErrorOf(row(63), TableFormat::kJsonLines) == "accepted");
   CHECK(ErrorOf(row(63) + row(64), TableFormat::kJsonLines) ==
         "line 2: is nested more than 64 deep");

@@ -86,7 +86,7 @@ TEST_CASE(
   std::string other = Configuration("int", "8");
   other.replace(other.find('2'), 1, "3");
   CHECK_THAT(ParseColumns(other), HasCode(absl::StatusCode::kUnimplemented));
-  // A version that nests deep is refused without recursion.
+  // A version with deep nesting is refused without recursion.
   const std::string deep =
       absl::StrCat(R"({"format": "mds", "version": )",
                    std::string(500'000, '['), std::string(500'000, ']'), "}");

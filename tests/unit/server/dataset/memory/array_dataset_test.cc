@@ -43,7 +43,7 @@ proto::DatasetSpec Spec(std::uint64_t samples) {
   return spec;
 }
 
-// Returns records whose label is their number.
+// Returns records, each with its own number as its label.
 std::string Records(std::uint64_t samples) {
   std::string all;
   for (std::uint64_t i = 0; i < samples; ++i) {

@@ -31,7 +31,7 @@ class CountingSource final : public storage::ByteSource {
     source_.Read(requests);
   }
   std::atomic<int> reads = 0;
-  std::atomic<std::uint64_t> ticket = 0;  // of the last read
+  std::atomic<std::uint64_t> ticket = 0;  // of the latest read
   std::function<void()> on_read;          // called before each read
 
  private:
@@ -62,7 +62,8 @@ class NpyCatalogTest {
             .source = &source_};
   }
 
-  // Opens a dataset that must open. Any thread may call it.
+  // Opens a dataset. Fails the test if that does not work. Any thread may call
+  // it.
   std::shared_ptr<const Dataset> Open(const NpyRequest& request) {
     auto dataset = catalog_.Open(request, &warnings_, {});
     checks_.CheckOk(dataset.status());

@@ -20,8 +20,8 @@ namespace {
 
 using tests::HasCode;
 
-// Answers the first `first` calls at once, and later ones when `together` reads
-// wait.
+// Answers the first `first` reads at once, and later ones whenever `together`
+// reads wait.
 class GatheringSource final : public storage::ByteSource {
  public:
   GatheringSource(storage::ByteSource& source, int first, std::size_t together)
@@ -56,7 +56,7 @@ TEST_CASE_METHOD(NpyCatalogTest,
   CHECK(source_.reads == 100);
 }
 
-// The source answers no read before 32 of them wait.
+// The source answers no read until 32 reads wait.
 TEST_CASE_METHOD(NpyCatalogTest, "The npy catalog reads many headers at once",
                  "[npy][npy_catalog_scan]") {
   for (int i = 0; i < 1 + 3 * 32; ++i)

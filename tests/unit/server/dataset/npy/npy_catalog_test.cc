@@ -231,14 +231,15 @@ TEST_CASE_METHOD(NpyCatalogTest,
                               });
     return now;
   };
-  // Other elements in the same place do not change the layout.
+  // Other elements at the same offsets do not change the layout.
   std::string others = file;
   others.back() = 'x';
   memory_.Rewrite("a.npy", others, {1, 2});
   CHECK(*look() == storage::Revision{1, 2});
-  CHECK(source_.ticket == 7);  // whoever joins the read joins the look
+  // Readers that join this read also join the check.
+  CHECK(source_.ticket == 7);
   CHECK(dataset->At(0).version.revision == storage::Revision{1, 2});
-  // A read that failed before that look needs no second one.
+  // A read that failed before that check needs no second check.
   const int reads = source_.reads;
   const Sample sample = dataset->At(0);
   read.version = sample.version;
@@ -248,7 +249,7 @@ TEST_CASE_METHOD(NpyCatalogTest,
                               CHECK(*now == storage::Revision{1, 2});
                             });
   CHECK(source_.reads == reads);
-  // The file's size stays, but its rows have another type or shape.
+  // The file's size stays the same, but its rows have another type or shape.
   for (const std::string& other :
        {NpyFile("<i4", "(4, 2)", 32), NpyFile("<f4", "(2, 4)", 32),
         std::string(file.size(), 'x')}) {

@@ -19,8 +19,8 @@ inline std::string NpyFileOf(std::string_view text, std::string_view data) {
   return file.append(text).append(data);
 }
 
-// Returns a .npy file of that type and shape, as Python writes them. Its data
-// is `data_bytes` bytes: 0, 1, 2, ...
+// Returns a .npy file of the given type and shape, as Python writes it. Its
+// `data_bytes` bytes of data are 0, 1, 2, ...
 inline std::string NpyFile(const std::string& type, const std::string& shape,
                            std::size_t data_bytes, bool fortran = false) {
   std::string data;

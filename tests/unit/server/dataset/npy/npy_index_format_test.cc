@@ -59,7 +59,7 @@ TEST_CASE("The npy index format notices damage in each byte",
   }
 }
 
-// A forger can compute the checksum.
+// The index has a correct checksum, which a forger could compute.
 TEST_CASE("A forged npy index leads to no read out of bounds",
           "[npy][npy_index_format]") {
   const std::string whole = Encoded();

@@ -78,7 +78,7 @@ TEST_CASE("NumPy's npy files are read as NumPy reads them", "[npy][npy_rows]") {
       CHECK_FALSE(rows.ok());
       continue;
     }
-    // NumPy ignores what follows the data, and Forebay refuses it.
+    // NumPy ignores bytes after the data, and Forebay refuses them.
     if (std::stoull(row.at(5)) + std::stoull(row.at(6)) != file.size()) {
       CHECK_THAT(rows, HasCode(absl::StatusCode::kDataLoss));
       continue;
@@ -121,7 +121,7 @@ TEST_CASE("The reader of npy rows refuses arrays that a batch cannot have",
       "read");
 }
 
-// A file without data might have any number of such rows.
+// A file without data might claim any number of such rows.
 TEST_CASE("The reader of npy rows refuses rows without elements",
           "[npy][npy_rows]") {
   CHECK(Unsupported(NpyFile("<f4", "(3, 0)", 0)) ==
@@ -141,7 +141,7 @@ TEST_CASE("The reader of npy rows refuses shapes that overflow",
     CAPTURE(shape);
     CHECK(Damaged(NpyFile("<f4", shape, 16)) == "has a damaged .npy header");
   }
-  // The size can be computed, but no file is so large.
+  // The size does not overflow, but no file is so large.
   CHECK(Damaged(NpyFile("|u1", "(4611686018427387904,)", 8)) ==
         "is truncated: it has 8 of 4611686018427387904 bytes of data");
 }

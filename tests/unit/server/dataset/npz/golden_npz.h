@@ -7,10 +7,10 @@
 
 namespace forebay::dataset::npz {
 
-// Returns a file that NumPy wrote, by its name in tests/golden/npz. Two of its
-// arrays count from 0: x float32 (n, 2, 3) and y uint8 (n,). The others are
-// scalar int64, long int16, and words, which are not numbers. n is 5 in
-// stored.npz and 6 in deflated.npz. rows.npz has only x and y, of 5 rows.
+// Returns a file of tests/golden/npz, which NumPy wrote. Two of its arrays
+// count from 0: x float32 (n, 2, 3) and y uint8 (n,). The others are scalar
+// int64, long int16, and words, which is not numeric. In stored.npz, n is 5; in
+// deflated.npz, n is 6. rows.npz has only x and y, with 5 rows.
 inline std::string GoldenNpz(const std::string& name) {
   std::ifstream file("tests/golden/npz/" + name, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};

@@ -81,7 +81,8 @@ TEST_CASE_METHOD(
         ArrayType{.dtype = proto::DType::kUint8, .shape = {}});
   CHECK(fields[1].array ==
         ArrayType{.dtype = proto::DType::kFloat32, .shape = {2, 3}});
-  // Row 4 is the first file's last, and row 5 the second file's first.
+  // Row 4 is the last one of the first file, and row 5 the first one of the
+  // second file.
   const auto bytes = MemoryOf(**dataset);
   REQUIRE(bytes.size() == 11 * 25);
   CHECK(bytes[4 * 25] == 4);

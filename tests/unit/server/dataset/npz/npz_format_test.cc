@@ -31,7 +31,7 @@ std::string TextOf(absl::Span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Returns the values that a format reads in a file, as .npy files, or the
+// Returns the values that a format reads from a file, as .npy files, or the
 // error.
 std::vector<std::string> Values(const std::vector<std::string>& names,
                                 const std::string& file) {
@@ -137,8 +137,8 @@ SUITE_CASE(NpzFormatTest,
     damaged[member.header_offset + zip::kHeaderBytes + member.name.size() +
             i] ^= 0x40;
     const auto found = Values({"y"}, damaged);
-    // The damaged byte may be in the header's Zip64 extra field (APPNOTE
-    // 4.5.3), which lies before the data.
+    // The damaged byte may lie in the header's Zip64 extra field (APPNOTE
+    // 4.5.3), before the data.
     if (found.front() == Values({"y"}, file).front()) continue;
     CHECK_THAT(found.front(), StartsWith("y: "));
   }

@@ -21,7 +21,8 @@ using tests::IsOk;
 constexpr storage::Revision kIndexed = {.inode = 1, .ctime_nanos = 1};
 constexpr storage::Revision kTouched = {.inode = 1, .ctime_nanos = 2};
 
-// A file with one array in memory, and another one that is read.
+// A file with one array in memory, and another array that is read from the
+// file.
 class NpzLayoutTest {
  protected:
   NpzLayoutTest() {
@@ -37,7 +38,7 @@ class NpzLayoutTest {
                             {{"a.npz", version}}, nullptr);
   }
 
-  // Returns the revision that another look finds.
+  // Returns the revision that another check finds.
   absl::StatusOr<storage::Revision> Revalidate() {
     const Sample sample = dataset_->At(0);
     storage::ReadRequest read;
@@ -79,8 +80,8 @@ TEST_CASE_METHOD(NpzLayoutTest,
                  "An npz layout refuses a file with other arrays",
                  "[npz][npz_layout]") {
   std::string other = content_;
-  // The changed byte is in the CRC-32 of the last member's central directory
-  // header (APPNOTE 4.3.12).
+  // The changed byte is in the CRC-32 of the last member's header in the
+  // central directory (APPNOTE 4.3.12).
   other[other.rfind("PK\1\2") + 16] ^= 1;
   source_.Rewrite("a.npz", other, kTouched);
   const absl::Status status = Revalidate().status();

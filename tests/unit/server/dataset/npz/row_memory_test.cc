@@ -26,7 +26,7 @@ TEST_CASE("The row memory puts rows of all columns side by side",
         std::vector<std::uint8_t>{1, 2, 5, 3, 4, 6});
 }
 
-// The budget has room for the rows once, and not for a copy.
+// The budget is enough for the rows once, but not for a copy.
 TEST_CASE("The row memory needs room for the rows alone", "[npz][row_memory]") {
   constexpr std::uint64_t kBytes = std::uint64_t{6} << 20;
   base::MemoryBudget budget(kBytes + (std::uint64_t{3} << 20));

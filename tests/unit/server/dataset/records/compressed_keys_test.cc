@@ -77,8 +77,8 @@ TEST_CASE_METHOD(CompressedKeysTest,
     CHECK(MeasureBlock(compressed.bytes.substr(0, size), 2, &longest) ==
           std::nullopt);
   }
-  // A block's first key shares no bytes with another. Numbers have at most
-  // three bytes.
+  // The first key of a block shares no bytes with an earlier key. Numbers have
+  // at most three bytes.
   CHECK(MeasureBlock("\x01\x01x", 1, &longest) == std::nullopt);
   CHECK(MeasureBlock(std::string("\0\x81\x80\x80\0x", 6), 1, &longest) ==
         std::nullopt);

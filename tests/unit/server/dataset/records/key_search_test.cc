@@ -34,8 +34,8 @@ class KeySearchTest {
     return records;
   }
 
-  // Returns an index of three files. The first and the last have these keys,
-  // and the second none.
+  // Returns an index of three files. `first` and `last` are the keys of the
+  // first and the last file; the second has no records.
   std::shared_ptr<const RecordIndex> Build(
       const std::vector<std::string>& first,
       const std::vector<std::string>& last) {

@@ -85,8 +85,8 @@ TEST_CASE(
   CHECK(index->Accept("b", {15, 99}, Records()[2]));
   CHECK(index->RevisionOf("b") == storage::Revision{15, 99});
   CHECK(index->FileAt(2).version.revision.ctime_nanos == 99);
-  // The index refuses another file, another place, and another number of
-  // records.
+  // The index refuses records of another file, of another place in the list,
+  // and of another number.
   CHECK_FALSE(index->Accept("b", {14, 100}, Records()[2]));
   CHECK_FALSE(index->Accept("b", {15, 100},
                             {.begin = 9, .ends = {11, 30}, .bounds = {}}));

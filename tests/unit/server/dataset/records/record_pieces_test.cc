@@ -73,8 +73,8 @@ FileRecords RecordsOf(const std::vector<Row>& rows,
   return records;
 }
 
-// Rows of the first file: one of its own bytes, one gathered row, and one
-// gathered row that two records share. The second file has no gathered rows.
+// The first file has a row of its own bytes, a gathered row, and a gathered row
+// that two records share. The second file has no gathered rows.
 const std::vector<Row> kGathered = {{40, 50, "x"},
                                     {100, 115, "90+10,3+5"},
                                     {115, 118, "0+1,9+2"},
@@ -131,12 +131,12 @@ TEST_CASE(
     "A record index demands that extents behind the file follow one another",
     "[records][record_pieces]") {
   const std::vector<std::vector<Row>> wrong = {
-      {{101, 115, ""}},                  // does not begin at the end
-      {{99, 115, ""}},                   // begins in its own bytes
+      {{101, 115, ""}},                  // does not begin at the file's end
+      {{99, 115, ""}},                   // begins in the file's own bytes
       {{100, 115, ""}, {116, 120, ""}},  // leaves a gap
-      {{100, 115, ""}, {114, 120, ""}},  // overlaps
-      {{100, 115, ""}, {100, 116, ""}},  // begin alike
-      {{100, 115, ""}, {40, 50, ""}},    // own bytes behind gathered ones
+      {{100, 115, ""}, {114, 120, ""}},  // overlaps the row before
+      {{100, 115, ""}, {100, 116, ""}},  // begins where the row before begins
+      {{100, 115, ""}, {40, 50, ""}},    // own bytes follow a gathered row
       {{100, 115, ""}, {115, 120, ""}, {100, 115, ""}},
       {{100, 100, ""}},
   };

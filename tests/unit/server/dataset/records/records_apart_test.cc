@@ -31,8 +31,8 @@ absl::Span<const std::uint8_t> AsBytes(std::string_view text) {
 
 class RecordsApartTest {
  protected:
-  // Returns records that lie apart, in any order, with keys that begin with
-  // `name`.
+  // Returns records that are not adjacent, in any order, with keys that begin
+  // with `name`.
   FileRecords Apart(const std::string& name, std::uint64_t count) {
     FileRecords records;
     KeyCompressor keys;
@@ -132,7 +132,7 @@ TEST_CASE_METHOD(RecordsApartTest,
   CHECK(index->FileAt(0).version.revision.transaction_id == 5u);
   CHECK(index->RevisionOf("file-2") ==
         storage::Revision{.inode = 3, .ctime_nanos = 4, .transaction_id = 5});
-  // The files of a list have no transaction ids yet.
+  // The files of a new list have no transaction ids yet.
   const std::vector<storage::ListedObject> files = {
       {"file-0", kVersion}, {"file-1", kVersion}, {"file-2", kVersion}};
   CHECK(index->IsOf(files));

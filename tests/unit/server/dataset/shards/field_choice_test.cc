@@ -65,7 +65,7 @@ TEST_CASE("A field choice may read TIFF images as arrays",
   CHECK_FALSE(FieldChoice::Create({"=array"}).ok());
 }
 
-// webdataset takes the first of the alternatives, wherever its member lies.
+// webdataset takes the first alternative that exists, wherever its member lies.
 TEST_CASE("A field choice takes the first alternative that is there",
           "[shards][field_choice]") {
   CHECK(Lengths({"jpg;jpeg;png"}) == Numbers({3}));

@@ -10,7 +10,7 @@
 
 namespace forebay::dataset::shards {
 
-// A field of a shard, as webdataset reads it; see
+// A field of a shard, as webdataset reads it: see
 // tests/golden/shards/make_golden.py.
 struct GoldenField {
   std::string extension;
@@ -33,7 +33,7 @@ struct GoldenShard {
 
 std::vector<GoldenShard> GoldenShards();
 
-// Returns the lines of names.txt or braces.txt, their words unquoted.
+// Returns the words of each line of names.txt or braces.txt, unquoted.
 std::vector<std::vector<std::string>> GoldenRows(const std::string& name);
 
 // Returns the bytes of a file of tests/golden/shards.

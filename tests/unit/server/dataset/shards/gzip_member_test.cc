@@ -19,8 +19,8 @@ using storage::compressed::Gzip;
 using storage::compressed::Noise;
 using storage::compressed::Prose;
 
-// Decompresses into memory of `length` bytes, and checks that the bytes behind
-// it stay as they were.
+// Decompresses into memory of `length` bytes, and checks that the bytes after
+// it are unchanged.
 absl::StatusOr<std::string> Decompressed(std::string_view compressed,
                                          std::size_t length) {
   std::string out(length + 8, '#');
@@ -61,7 +61,7 @@ TEST_CASE("A gzip member inflates to the length that its end says",
     const auto decompressed = Decompressed(compressed, bytes);
     REQUIRE_THAT(decompressed, IsOk());
     CHECK(*decompressed == text);
-    // `tar` and tapes pad with zeros.
+    // `tar` and tape drives pad files with zeros.
     CHECK_THAT(Decompressed(compressed + std::string(100, '\0'), bytes),
                IsOk());
   }

@@ -46,7 +46,7 @@ TEST_CASE("A key list finds a late key without a walk from the first",
             "n" + std::to_string(100000 + i));
   CHECK(points->KeyAt(list.compressed(), kCount) == std::nullopt);
   CHECK(points->KeyAt(list.compressed(), UINT64_MAX) == std::nullopt);
-  // Only a walk from the first key would meet the malformed byte.
+  // Only a walk from the first key on would reach the malformed byte.
   std::string spoiled = list.compressed();
   spoiled[0] = '\xff';
   CHECK(points->KeyAt(spoiled, 0) == std::nullopt);

@@ -20,8 +20,8 @@ using tests::Contains;
 using tests::HasCode;
 using tests::IsOk;
 
-// Groups the archive's members. Appends to `samples` even if it ends in an
-// error.
+// Groups the archive's members. Appends to `samples` even if grouping ends in
+// an error.
 absl::Status Group(const std::string& name, const std::string& archive,
                    std::vector<GroupedSample>* samples) {
   FOREBAY_ASSIGN_OR_RETURN(TarWalk walk, TarWalk::Create(name, archive.size()));

@@ -36,7 +36,7 @@ class CountingSource final : public storage::ByteSource {
     source_.Read(requests);
   }
   std::atomic<int> reads = 0;
-  std::atomic<std::uint64_t> ticket = 0;  // of the last read
+  std::atomic<std::uint64_t> ticket = 0;  // of the latest read
 
  private:
   storage::ByteSource& source_;
@@ -123,8 +123,8 @@ TEST_CASE_METHOD(ShardCatalogTest, "A shard dataset says where each field lies",
     for (const FieldValue& value : values) {
       const FieldRange part = std::get<FieldRange>(value);
       CHECK(part.offset + part.length <= sample.length);
-      // The tar header before the part has the member's name, which begins with
-      // the key.
+      // The tar header before this part has the member's name, which begins
+      // with the sample's key.
       const std::string header =
           archive.substr(sample.offset + part.offset - 512, 512);
       UNSCOPED_INFO(dataset->NameOf(id));
@@ -150,7 +150,7 @@ TEST_CASE_METHOD(ShardCatalogTest,
   CHECK(fewer->version() != one->version());
 }
 
-// The index of one revision is not used for the other.
+// The index of one revision is not used for another revision.
 TEST_CASE_METHOD(ShardCatalogTest,
                  "The shard catalog indexes a shard of another revision anew",
                  "[shards][shard_catalog]") {
@@ -227,9 +227,10 @@ TEST_CASE_METHOD(ShardCatalogTest,
   };
   memory_.Rewrite("a.tar", archive, {1, 2});
   CHECK(*look() == storage::Revision{1, 2});
-  CHECK(source_.ticket == 7);  // whoever joins the read joins the look
+  // Readers that join this read also join the check.
+  CHECK(source_.ticket == 7);
   CHECK(dataset->At(0).version.revision == storage::Revision{1, 2});
-  // A read that failed before that look is answered without another one.
+  // A read that failed before that check is answered without another check.
   const int reads = source_.reads;
   read.version.revision = {1, 1};
   dataset->At(0).layout->Revalidate(
@@ -237,7 +238,7 @@ TEST_CASE_METHOD(ShardCatalogTest,
         CHECK(*now == storage::Revision{1, 2});
       });
   CHECK(source_.reads == reads);
-  // The shard has other members, or none, in the same place.
+  // At the same offset, the shard has another member, or none.
   std::string other = archive;
   other[0] ^= 1;
   memory_.Rewrite("a.tar", other, {1, 3});
@@ -339,7 +340,7 @@ TEST_CASE_METHOD(
   request.list =
       [&](base::WorkingMemory&,
           const std::stop_token& search) -> absl::StatusOr<std::vector<Shard>> {
-    // This caller alone waits for the search, so the search stops with it.
+    // Only this caller waits for the search, so the search stops with it.
     impatience.request_stop();
     CHECK(search.stop_requested());
     return absl::CancelledError("stopped");

@@ -229,7 +229,7 @@ TEST_CASE(
   }
   auto index = Build(fields, {{shard}}, {Compressed(shard, fields, chosen)});
   REQUIRE_THAT(index, IsOk());
-  // Most keys differ from the one before in a digit or two.
+  // Most keys differ from the previous key in one or two digits.
   CHECK((*index)->memory() <= kSamples * (16 + 4) + 1024);
 }
 

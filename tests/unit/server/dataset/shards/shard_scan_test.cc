@@ -24,7 +24,7 @@ using tests::Contains;
 using tests::HasCode;
 using tests::IsOk;
 
-// A source that counts what is read, and may call the test before each read.
+// A source that counts the bytes read, and may call the test before each read.
 class WatchedSource final : public storage::ByteSource {
  public:
   explicit WatchedSource(storage::ByteSource& source) : source_(source) {}
@@ -147,7 +147,7 @@ TEST_CASE_METHOD(ShardScanTest, "A shard scan steps over large files",
   const auto index = Scan({Put("0.tar", archive)});
   REQUIRE_THAT(index, IsOk());
   CHECK((*index)->size() == 50u);
-  // Each read finds both a label and the next image's header.
+  // Each read gets both a label and the header of the next image.
   CHECK(source_.reads <= 52u);
   CHECK(source_.bytes <= 52u * 4096);
 }
@@ -186,7 +186,7 @@ TEST_CASE_METHOD(ShardScanTest,
   Shard other = shard;
   other.version.size = archive.size();
   CHECK_FALSE((*index)->IsOf(fields, std::vector<Shard>{plain, other}));
-  // The pieces' checksum tells whether a touched file is the same.
+  // The checksum of the pieces tells whether a touched file is still the same.
   const auto crc32c = (*index)->points()->Find("1.tar.gz")->pieces_crc32c;
   CHECK((*index)->AcceptCompressed("1.tar.gz", {.ctime_nanos = 5}, crc32c));
   CHECK((*index)->RevisionOf("1.tar.gz").ctime_nanos == 5);
@@ -196,8 +196,8 @@ TEST_CASE_METHOD(ShardScanTest,
   CHECK(Scan({plain})->get()->points() == nullptr);
 }
 
-// A gzip member's end lies right before the next header, so its length costs no
-// read.
+// The end of a gzip member lies right before the next header, so finding the
+// member's length needs no further read.
 TEST_CASE_METHOD(ShardScanTest,
                  "A shard scan finds the decompressed lengths of members that "
                  "are compressed",
@@ -222,7 +222,7 @@ TEST_CASE_METHOD(ShardScanTest,
       REQUIRE((*index)->size() == 5);
       CHECK((*index)->BytesOf(0, 0) == text.size());
       CHECK((*index)->BytesOf(1, 0) == text.size());
-      // These ends cannot be the lengths that the members decompress to.
+      // The numbers at these ends cannot be the members' decompressed lengths.
       CHECK((*index)->BytesOf(2, 0) == 0);
       CHECK((*index)->BytesOf(3, 0) == 0);
       CHECK((*index)->BytesOf(4, 0) == text.size());
@@ -331,7 +331,7 @@ TEST_CASE_METHOD(ShardScanTest, "A shard scan stops when it is told to stop",
   CHECK(source_.reads <= 4u);
 }
 
-// Without the error, an index of some shards would pass for one of all.
+// Without the error, an index of some shards would be used as an index of all.
 TEST_CASE_METHOD(ShardScanTest,
                  "A shard scan that is told to stop begins no further shard",
                  "[shards][shard_scan]") {

@@ -15,7 +15,7 @@ namespace {
 using tests::HasCode;
 using tests::IsOk;
 
-// Returns a header of the old format, whose checksum is still missing.
+// Returns a header of the old format, still without its checksum.
 std::string Block(char type, std::string_view name, std::string_view size) {
   std::string block(kTarBlock, '\0');
   block.replace(0, name.size(), name);
@@ -114,7 +114,7 @@ TEST_CASE("A tar header's name may fill its whole field",
   CHECK((*Parse(block))->name == name);
   const std::string prefix(155, 'p');
   block.replace(345, prefix.size(), prefix);
-  // Headers without POSIX's magic have something else there.
+  // Headers without POSIX's magic have other bytes in its place.
   CHECK((*Parse(block))->name == name);
   block.replace(257, 8, "ustar  ", 8);
   CHECK((*Parse(block))->name == name);
@@ -127,8 +127,8 @@ TEST_CASE("Every flipped bit of a tar header is noticed",
   const std::string block = GoldenFile("webdataset.tar").substr(0, kTarBlock);
   REQUIRE_THAT(ParseTarHeader(AsBytes(block)), IsOk());
   for (std::size_t bit = 0; bit < 8 * kTarBlock; ++bit) {
-    // Spaces and NULs around the checksum mean the same, so the checksum's own
-    // field is left out.
+    // Spaces and NULs around the checksum have the same meaning, so the
+    // checksum's own field is not changed.
     if (bit / 8 >= 148 && bit / 8 < 156) continue;
     std::string damaged = block;
     damaged[bit / 8] ^= 1 << bit % 8;

@@ -19,8 +19,8 @@ using tests::ElementsAre;
 using tests::HasCode;
 using tests::IsOk;
 
-// Returns the files of `archive`. Pieces are `extra` bytes longer than those
-// wanted.
+// Returns the files of `archive`. Each piece has `extra` bytes more than the
+// wanted ones.
 absl::StatusOr<std::vector<TarMember>> Files(const std::string& archive,
                                              std::uint64_t extra = 0) {
   FOREBAY_ASSIGN_OR_RETURN(TarWalk walk,
@@ -80,7 +80,7 @@ TEST_CASE("A tar walk finds only files", "[shards][tar_walk]") {
                          "a/0002.cls", "a/0002.jpg", "a/0002.left.png"));
 }
 
-// GNU tar keeps times where POSIX has the name's prefix.
+// GNU tar stores times where POSIX stores the name's prefix.
 TEST_CASE("A tar walk does not take the times of GNU tar for names",
           "[shards][tar_walk]") {
   CHECK(Names(GoldenFile("gnu_incremental.tar")) ==
@@ -106,7 +106,7 @@ TEST_CASE("A tar walk refuses what is not an archive", "[shards][tar_walk]") {
   ExpectError("hello", absl::StatusCode::kDataLoss, "has only 5 bytes");
   ExpectError(std::string(10240, 'x'), absl::StatusCode::kDataLoss,
               "at byte 0: there is no tar header");
-  // Garbage in the middle is not taken for the end.
+  // Garbage in the middle does not count as the archive's end.
   std::string archive = GoldenFile("webdataset.tar");
   archive.replace(9216 - 512, 512, 512, 'x');
   ExpectError(archive, absl::StatusCode::kDataLoss,
@@ -126,7 +126,7 @@ TEST_CASE("A tar walk notices every truncation within a file",
     const std::string archive = GoldenFile(name);
     const auto all = Files(archive);
     REQUIRE_THAT(all, IsOk());
-    // The loop ends behind the last file's padded data.
+    // The loop ends after the padded data of the last file.
     const std::uint64_t end =
         all->back().offset + (all->back().length + 511) / 512 * 512;
     for (std::size_t length = 0; length < end; length += 64) {
@@ -135,7 +135,7 @@ TEST_CASE("A tar walk notices every truncation within a file",
         CHECK_THAT(files, HasCode(absl::StatusCode::kDataLoss));
         continue;
       }
-      // A truncation is only missed if it is right between two members.
+      // A truncation goes unnoticed only exactly between two members.
       CAPTURE(name);
       CHECK(length % kTarBlock == 0u);
       CHECK(files->size() < all->size());
@@ -155,7 +155,7 @@ TEST_CASE("A tar walk refuses lengths beyond the end of the archive",
   }
 }
 
-// The archive has 20 GiB, of which only the headers exist.
+// The archive is 20 GiB long, but only its headers exist.
 TEST_CASE("A tar walk steps over files of any size", "[shards][tar_walk]") {
   constexpr std::uint64_t kLarge = std::uint64_t{10} << 30;
   for (const char* name : {"large_gnu.header", "large_pax.header"}) {

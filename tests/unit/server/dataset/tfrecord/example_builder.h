@@ -11,7 +11,7 @@
 
 namespace forebay::dataset::tfrecord {
 
-// Each returns a Feature in wire format, with its list.
+// Each function returns a Feature, with its list, in wire format.
 std::string BytesFeature(const std::vector<std::string>& values);
 std::string FloatFeature(const std::vector<float>& values,
                          bool compressed = true);
@@ -24,7 +24,7 @@ using Named = std::vector<std::pair<std::string, std::string>>;
 std::string Example(const Named& features);
 std::string SequenceExample(const Named& context, const Named& lists);
 
-// Returns a record in its frame.
+// Returns a record with its frame.
 std::string Frame(std::string_view payload);
 
 absl::Span<const std::uint8_t> AsBytes(std::string_view text);

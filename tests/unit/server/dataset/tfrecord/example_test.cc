@@ -15,8 +15,8 @@ namespace {
 using tests::HasCode;
 using tests::IsOk;
 
-// Returns the features of a record, by name. A later feature replaces an
-// earlier one of its name.
+// Returns the features of a record by name. A later feature replaces an earlier
+// one with the same name.
 std::map<std::string, Feature> Features(const std::string& record) {
   std::map<std::string, Feature> found;
   CHECK_THAT(ReadFeatures(AsBytes(record),
@@ -109,7 +109,7 @@ TEST_CASE("The tf.train.Example reader refuses steps of several kinds",
             "has steps of several types, which are not a list"));
 }
 
-// Protocol buffers merge messages that come in parts in the same way.
+// Protocol buffers merge the parts of a message in the same way.
 TEST_CASE(
     "The tf.train.Example reader takes the last kind of a feature's several "
     "lists",
@@ -167,7 +167,7 @@ TEST_CASE("The tf.train.Example reader reads no mutated record out of bounds",
       read += ReadFeatures(AsBytes(mutated), each).ok();
     }
   }
-  // Each byte takes its own value once, which leaves the record whole.
+  // Each byte once gets its own value, which leaves the record undamaged.
   CHECK(read >= record.size());
 }
 

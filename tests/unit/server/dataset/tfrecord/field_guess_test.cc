@@ -20,7 +20,8 @@ FieldGuess Guess(const std::vector<std::string>& payloads) {
   return GuessFields(spans);
 }
 
-// Returns the fields with their types, and then what is left out.
+// Returns the guessed fields with their types, and then the features that are
+// left out.
 std::vector<std::string> Said(const std::vector<std::string>& payloads) {
   const FieldGuess guess = Guess(payloads);
   std::vector<std::string> said;

@@ -20,7 +20,7 @@ TEST_CASE("The TFRecord framing finds the payload", "[tfrecord][framing]") {
   }
 }
 
-// TensorFlow wrote this record, so all of its bytes are known.
+// TensorFlow wrote this record, so every byte of the frame is known.
 TEST_CASE("The TFRecord framing's checksums are TensorFlow's",
           "[tfrecord][framing]") {
   CHECK(Frame("hello") == std::string("\x05\0\0\0\0\0\0\0\xea\xb2\x04\x3e"

@@ -25,7 +25,7 @@ RecordFields Fields(const std::vector<std::string>& names,
   return *std::move(fields);
 }
 
-// Returns the values of fields in a payload, as people read them.
+// Returns the values of fields in a payload, in readable form.
 std::vector<std::string> Read(const RecordFields& fields,
                               const std::string& payload) {
   const std::string record = "before" + payload;

@@ -122,8 +122,9 @@ TEST_CASE("The TFRecord parser reports huge record lengths as too long",
   for (const std::uint64_t length :
        {std::uint64_t{1} << 63, UINT64_MAX, UINT64_MAX - 15, UINT64_MAX - 16}) {
     std::string payload(reinterpret_cast<const char*>(&length), sizeof(length));
-    // A frame ends with its payload and the payload's checksum. As the payload
-    // is a length, this end is a valid beginning of a frame.
+    // A frame ends with its payload and the payload's checksum. Here the
+    // payload is a length, so these bytes are also a valid beginning of a
+    // frame.
     const std::string frame = Frame(payload);
     const std::string file = frame.substr(12) + std::string(100, 'x');
     CHECK_THAT(ErrorOf(file), Contains("of which 96 are there"));

@@ -10,13 +10,13 @@
 
 namespace forebay::dataset::tokens {
 
-// Files that Megatron-LM wrote, and what it reads in them.
+// Files that Megatron-LM wrote, and what Megatron-LM reads from them.
 struct GoldenTokens {
   std::string name;  // of the files, without extensions
   std::string data;
   std::string index;
   std::string dtype;
-  std::uint64_t count = 0;               // tokens
+  std::uint64_t count = 0;               // number of tokens
   std::vector<std::uint64_t> documents;  // tokens of each document
 };
 

@@ -19,7 +19,7 @@ absl::Span<const std::uint8_t> AsBytes(const std::string& text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-// Returns the documents' lengths, in tokens.
+// Returns the lengths of the documents in tokens.
 absl::StatusOr<std::vector<std::uint64_t>> Read(const std::string& index,
                                                 std::uint64_t tokens) {
   const auto header = ParseMegatronHeader(

@@ -62,8 +62,8 @@ class TokenCatalogTest {
     return catalog_.Open(request, {});
   }
 
-  // Lists the files that the patterns name. A pattern is a name, or "*" before
-  // an extension.
+  // Lists the files that the patterns match. A pattern is a name, or "*" and an
+  // extension.
   absl::StatusOr<std::vector<storage::ListedObject>> List(
       const std::vector<std::string>& patterns) const {
     std::vector<storage::ListedObject> found;
@@ -223,8 +223,8 @@ TEST_CASE_METHOD(TokenCatalogTest,
   }
   const auto whole = Open({"*.bin"}, "has_targets: true");
   REQUIRE_THAT(whole, IsOk());
-  // Each file has four documents, of which one has a single token, and so no
-  // target.
+  // Each file has four documents. The one with a single token has no target,
+  // and so no window.
   CHECK((*whole)->size() == 9);
   CHECK(Value(**whole, 3) == all[0].data.substr(0, 2 * 299));
   CHECK(Value(**whole, 4) == all[0].data.substr(2 * 301, 2 * 1999));

@@ -25,13 +25,13 @@ Ranges RangesOf(const TokenWindows& windows, std::uint64_t tokens) {
   return ranges;
 }
 
-// Returns the windows that are cut one by one.
+// Returns the windows, cut one by one.
 Ranges Expected(const TokenWindows& windows, std::uint64_t tokens) {
   Ranges ranges;
   for (std::uint64_t at = 0; at < tokens; at += windows.stride) {
     const std::uint64_t end = std::min(at + windows.length, tokens);
     const bool is_whole = end - at == windows.length;
-    // A window that is shorter must have new tokens.
+    // A shorter window is only taken if it has new tokens.
     const bool is_new = ranges.empty() || ranges.back().second < end;
     if (end - at < windows.least || (!is_whole && !is_new)) break;
     ranges.emplace_back(at, end);

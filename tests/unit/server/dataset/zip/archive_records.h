@@ -6,8 +6,9 @@
 
 namespace forebay::dataset::zip {
 
-// The records of an archive, with numbers that need not agree. By default the
-// archive has one empty file, whose header lies at its beginning.
+// The records of an archive, whose numbers may contradict each other. By
+// default the archive has one empty file, whose header is at the archive's
+// beginning.
 struct EntryRecord {
   std::string name = "a";
   std::string extra = {};
@@ -63,8 +64,8 @@ std::string Number(std::uint64_t number, int bytes);
 // fields.
 std::string HeaderBytes(const std::string& name, const std::string& extra = {});
 
-// Returns an archive of one member, whose data is `compressed` zeros: its
-// header, the data, its directory entry, and a fitting end record.
+// Returns an archive of one member with a correct end record. The member's data
+// is `compressed` zeros.
 std::string ArchiveOf(const EntryRecord& entry);
 
 }  // namespace forebay::dataset::zip

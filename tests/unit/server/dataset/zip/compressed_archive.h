@@ -13,7 +13,7 @@ struct CompressedFile {
   std::string name;
   std::string content = {};
   ZipMethod method = ZipMethod::kStored;
-  std::string extra = {};  // in its local header alone
+  std::string extra = {};  // in the local header only
 };
 
 // Returns an archive of these files.

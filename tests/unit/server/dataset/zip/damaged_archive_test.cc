@@ -8,8 +8,8 @@
 #include "tests/catch/matchers.h"
 #include "tests/unit/server/dataset/zip/golden_archives.h"
 
-// Tests that archives that are damaged anywhere give an error, or just the
-// files that they had.
+// Tests that an archive with damage at any place gives an error, or only files
+// that it had.
 
 namespace forebay::dataset::zip {
 namespace {
@@ -74,7 +74,7 @@ TEST_CASE("A changed byte in any kind of zip archive gives no other data",
   }
 }
 
-// Each byte of an archive of one file takes all values in turn.
+// Each byte of an archive of one file takes every value in turn.
 TEST_CASE(
     "A byte of any value at any place in a zip archive gives no other data",
     "[zip][damaged_archive]") {

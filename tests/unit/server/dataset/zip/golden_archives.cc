@@ -29,7 +29,7 @@ std::string Unquoted(std::string_view text) {
   return plain;
 }
 
-// Returns the bytes at `offset`, or fewer where there are no more.
+// Returns the bytes at `offset`; fewer if the archive ends before.
 std::string Piece(std::string_view archive, std::uint64_t base,
                   std::uint64_t offset, std::uint64_t length) {
   std::string piece;

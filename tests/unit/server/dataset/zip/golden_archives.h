@@ -12,7 +12,7 @@
 
 namespace forebay::dataset::zip {
 
-// A member of an archive, as zipfile reads it; see
+// A member of an archive, as zipfile reads it: see
 // tests/golden/zip/make_golden.py.
 struct GoldenMember {
   ZipMember member;
@@ -22,7 +22,7 @@ struct GoldenMember {
 
 struct GoldenArchive {
   std::string name;
-  // Zero bytes that the archive has before the file's bytes.
+  // Number of zeros that the archive has before the file's bytes.
   std::uint64_t base = 0;
   std::vector<GoldenMember> members;
 };
@@ -34,8 +34,8 @@ std::string GoldenFile(const std::string& name);
 
 absl::Span<const std::uint8_t> AsBytes(std::string_view text);
 
-// Returns the members of `archive`, which lies behind `base` zeros. The pieces
-// that are read are `extra` bytes longer than the wanted ones.
+// Returns the members of `archive`, which lies after `base` zeros. Each piece
+// that is read has `extra` bytes more than the wanted ones.
 absl::StatusOr<std::vector<ZipMember>> Members(std::string_view archive,
                                                std::uint64_t base = 0,
                                                std::uint64_t extra = 0);

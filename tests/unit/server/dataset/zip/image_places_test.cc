@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
-// Checks that all places are found again, and returns the bytes that they take.
+// Checks that all places can be read back, and returns the bytes that they
+// take.
 std::uint64_t CheckPlaces(const std::vector<ImagePlace>& places) {
   const ImagePlaces compressed(places);
   CHECK(compressed.size() == places.size());
@@ -41,7 +42,7 @@ TEST_CASE(
   CHECK(CheckPlaces(InOrder(1, 1)) == 4 + 8);
   CHECK(CheckPlaces(InOrder(1024, 2'000'000)) == 1024 * 4 + 8);
   CHECK(CheckPlaces(InOrder(1025, 2'000'000)) == 1025 * 4 + 16);
-  // Archives of 200 GB take no more for each image.
+  // An image of an archive of 200 GB takes no more bytes.
   CHECK(CheckPlaces(InOrder(100'000, 2'000'000)) == 100'000 * 4 + 98 * 8);
 }
 

@@ -9,7 +9,7 @@
 #include "tests/unit/server/dataset/zip/golden_archives.h"
 
 // Tests of archives whose numbers need more than 32 bits, or are written as if
-// they did.
+// they needed more.
 
 namespace forebay::dataset::zip {
 namespace {
@@ -63,7 +63,8 @@ TEST_CASE("The zip64 reader reads large numbers", "[zip][zip64]") {
   CHECK((*members)[0].header_offset == length - 1);
 }
 
-// The Zip64 extra field has only numbers that are marked (APPNOTE 4.5.3).
+// The Zip64 extra field has only the numbers that the header marks (APPNOTE
+// 4.5.3).
 TEST_CASE("The zip64 reader reads only the numbers that are marked",
           "[zip][zip64]") {
   const auto members =
@@ -131,7 +132,7 @@ TEST_CASE("The zip64 reader finds end records that are longer",
     const auto members = Members(archive);
     REQUIRE_THAT(members, IsOk());
     CHECK(members->size() == 1u);
-    // Python's zipfile, too, finds no such archive behind other bytes.
+    // Python's zipfile cannot read such an archive after other bytes, either.
     ExpectDamaged("before" + archive, "there is no zip64 end record");
   }
 }

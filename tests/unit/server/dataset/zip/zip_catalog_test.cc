@@ -1,4 +1,4 @@
-// Tests of datasets of archives in memory, from their directories to their
+// Tests of datasets in memory archives, from the archives' directories to the
 // images.
 #include "server/dataset/zip/zip_catalog.h"
 
@@ -47,7 +47,8 @@ TEST_CASE_METHOD(ZipCatalogTest,
   CHECK(ImageOf(*dataset, 1) ==
         "the member's header has another name than the directory");
   bytes = right;
-  bytes[second.offset + 28] = 5;  // extra fields without space for them
+  // The header claims extra fields for which there is no space.
+  bytes[second.offset + 28] = 5;
   CHECK(ImageOf(*dataset, 1) ==
         "the member's data reaches over what lies behind it");
   bytes = right;

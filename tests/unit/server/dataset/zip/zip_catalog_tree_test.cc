@@ -1,4 +1,4 @@
-// Tests the tree of classes and images that a dataset finds in archives.
+// Tests of the tree of classes and images that a dataset finds in its archives.
 
 #include <algorithm>
 #include <cstdint>

@@ -82,7 +82,7 @@ TEST_CASE("A zip directory turns the backslashes of DOS names into slashes",
   CHECK_THAT(names("a\\b.jpg", 3), ElementsAre("a\\b.jpg"));
 }
 
-// A single read is enough for a small archive, whatever end it has.
+// A single read suffices for a small archive, with any kind of end.
 TEST_CASE("A zip directory reads the end of a small archive once",
           "[zip][zip_directory]") {
   for (const char* name : {"deflated.zip", "comment.zip", "zip64.zip",
@@ -105,7 +105,7 @@ TEST_CASE("A zip directory reads the end of a small archive once",
 }
 
 TEST_CASE("A long zip directory is read in pieces", "[zip][zip_directory]") {
-  // Three of these entries are more than one piece.
+  // Three of these entries do not fit in one piece.
   const EntryRecord entry = {
       .name = std::string(65535, 'n'),
       .extra = "\1\1" + Number(65531, 2) + std::string(65531, 'e'),
@@ -150,8 +150,7 @@ TEST_CASE("A zip directory takes the end record that ends the archive",
   }
 }
 
-// The archive was written over a longer file, or something was written behind
-// it.
+// The archive overwrote a longer file, or other bytes were appended to it.
 TEST_CASE("A zip directory is read though bytes lie behind the archive",
           "[zip][zip_directory]") {
   const std::string plain = GoldenFile("deflated.zip");
@@ -159,7 +158,7 @@ TEST_CASE("A zip directory is read though bytes lie behind the archive",
   CHECK(Names(plain + std::string(65535, '\0')) == Names(plain));
   CHECK(Names(GoldenFile("counted_prefix.zip") + "x") == Names(plain));
   ExpectDamaged(plain + std::string(65536, '\0'), "there is no end record");
-  // The file may be an archive within an archive, which was truncated.
+  // The file may be an archive that contains an archive, and was truncated.
   ExpectDamaged(GoldenFile("prefixed.zip") + "PK",
                 "2 bytes follow the end record");
 }
@@ -274,7 +273,7 @@ TEST_CASE("A zip directory refuses lengths that cannot be",
   ExpectDamaged(ArchiveOf({.compressed = 5, .length = 6}),
                 "a cannot have 6 bytes, as it takes 5");
   ExpectDamaged(ArchiveOf({.compressed = 6, .length = 5}), "cannot have");
-  // Deflated data is never so short.
+  // Deflated data cannot be so short for this length.
   ExpectDamaged(ArchiveOf({.method = 8, .compressed = 5, .length = 5161}),
                 "a cannot have 5161 bytes, as it takes 5");
   CHECK(Names(ArchiveOf({.method = 8, .compressed = 5, .length = 5160})) ==
@@ -299,7 +298,7 @@ TEST_CASE("A zip directory that does not fit its end record is refused",
                 "the directory has 0 members");
 }
 
-// Writers without zip64 let the 16-bit count overflow.
+// Programs without zip64 let the 16-bit count overflow.
 TEST_CASE("A zip directory compares only sixteen bits of the count of members",
           "[zip][zip_directory]") {
   constexpr int kMany = 65536 + 1;

@@ -93,8 +93,8 @@ TEST_CASE("The zip index format notices every truncation",
   }
 }
 
-// Returns the error for an index whose bytes at `offset` behind the header were
-// changed, with a fitting checksum.
+// Changes an index's bytes at `offset` after the header, with a fitting
+// checksum. Returns the error.
 template <typename Number>
 std::string Changed(std::size_t offset, Number number) {
   std::string bytes = EncodeZipIndex(*Index());
@@ -117,8 +117,8 @@ TEST_CASE("The zip index format notices parts that do not fit",
   CHECK_THAT(Changed(2 * kArchive, ~u64(0)), Contains("place of image 0"));
   CHECK_THAT(Changed(2 * kArchive, u64(1) << 40),
              Contains("extent of image 0"));
-  // The methods are swapped: the first image, stored, would be deflated, and
-  // the second stored.
+  // The methods are swapped: the first image, which is stored, would be
+  // deflated, and the second would be stored.
   CHECK_THAT(Changed(2 * kArchive + 8, std::uint32_t{1}), IsEmpty());
   CHECK_THAT(Changed(2 * kArchive + 12, std::uint32_t{0}),
              Contains("length of image 1"));

@@ -47,8 +47,8 @@ std::string Deflated(const std::string& bytes, int level = 9) {
   return deflated;
 }
 
-// Decompresses into memory of `length` bytes, and checks that the bytes behind
-// it stay as they were.
+// Decompresses into memory of `length` bytes, and checks that the bytes after
+// it are unchanged.
 absl::StatusOr<std::string> Decompressed(std::string_view compressed,
                                          std::size_t length) {
   std::vector<std::uint8_t> out(length + 16, 0xa5);
@@ -138,7 +138,7 @@ TEST_CASE("A zip member of any deflate blocks is decompressed",
   CHECK_THAT(Decompressed("", 0), IsOk());
 }
 
-// The member is longer than the bytes that zlib is given at a time.
+// The member is longer than the bytes that zlib gets in one call.
 TEST_CASE("A zip member longer than zlib's limit for one call is decompressed",
           "[zip][zip_member]") {
   const std::string bytes((std::size_t{1} << 26) + 100, '\0');
@@ -157,7 +157,8 @@ TEST_CASE("A zip member of another length than its directory says is refused",
                 "gives more bytes than the directory says");
   ExpectDamaged(Decompressed(deflated, 2001).status(),
                 "gives 1 bytes less than the directory says");
-  // Deflate could give a thousand times its input, but this data does not.
+  // Deflated data can give up to a thousand times its length, but this data
+  // does not.
   ExpectDamaged(Decompressed(deflated, 1000 * deflated.size()).status(),
                 "less than the directory says");
   ExpectDamaged(Decompressed(deflated + "x", 2000).status(),
@@ -178,7 +179,7 @@ TEST_CASE("A zip member with truncated data is refused", "[zip][zip_member]") {
 TEST_CASE("A zip member with damaged data is refused", "[zip][zip_member]") {
   ExpectDamaged(Decompressed("\xff\xff\xff", 10).status(),
                 "invalid block type");
-  // The match's distance leads before the first byte of the output.
+  // The match begins before the first byte of the output.
   ExpectDamaged(
       Decompressed(std::string("\x4b\x04\xa2\x00\x00", 5), 10).status(),
       "its deflated data is damaged");

@@ -20,7 +20,7 @@ TEST_CASE("The AV1 frame count includes frames of each kind",
   CHECK(CountAv1Frames(Bytes{kSequence, 1, 0, kFrame, 2, 0, 0}) == 1u);
   CHECK(CountAv1Frames(Bytes{kFrame, 1, 0, kSequence, 0, kFrameHeader, 0}) ==
         2u);
-  // The frame has an extension byte, and a size of two bytes.
+  // The frame has an extension byte, and its size takes two bytes.
   Bytes extended = {kFrame | 4, 0, 0x80 | 3, 1};
   extended.resize(4 + 131);
   CHECK(CountAv1Frames(extended) == 1u);
@@ -37,7 +37,7 @@ TEST_CASE("The AV1 frame count takes what is not a stream for the worst case",
           "[decode][av1_frames]") {
   for (const Bytes& stream : {
            Bytes{},
-           Bytes{kSequence, 0},  // no frame
+           Bytes{kSequence, 0},  // has no frame
            Bytes{kFrame, 2, 0},  // cut off
            Bytes{kFrame, 0x80},  // cut off in its size
            Bytes{kFrame, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0},

@@ -97,7 +97,7 @@ TEST_CASE("The AVIF decoder finds any truncation", "[decode][avif_decoder]") {
         "is a truncated AVIF image");
 }
 
-// Returns the place behind a box's type.
+// Returns the position after a box's type.
 File::iterator Find(File& file, const std::string& type) {
   const auto found =
       std::search(file.begin(), file.end(), type.begin(), type.end());
@@ -115,7 +115,7 @@ TEST_CASE("The AVIF decoder finds damage", "[decode][avif_decoder]") {
   CHECK_THAT(status.message(), Contains("is a corrupt AVIF image: "));
 }
 
-// Returns `file` with another size in the property that tells it.
+// Returns `file` with another size in the property for the image's size.
 File WithSize(File file, std::uint32_t width, std::uint32_t height) {
   const File::iterator found = Find(file, "ispe");
   for (int i = 0; i < 4; ++i) {

@@ -55,14 +55,15 @@ TEST_CASE("The BMP decoder names what it does not read",
 
 TEST_CASE("The BMP decoder finds damage", "[decode][bmp_decoder]") {
   BmpDecoder decoder{DecodeLimits{}};
-  // The bytes are in the width, in the planes, and in the offset of the pixels.
+  // The changed bytes are in the width, in the planes, and in the offset of the
+  // pixels.
   for (const std::size_t at : {21u, 26u, 10u}) {
     File file = GoldenFile("rgb24.bmp");
     file[at] = 0x80;
     CHECK_THAT(DecodeTop(decoder, file), HasCode(absl::StatusCode::kDataLoss));
   }
   File file = GoldenFile("palette8.bmp");
-  file[11] = 0;  // the pixels begin at byte 20, in the palette's place
+  file[11] = 0;  // the pixels then begin at byte 20, where the palette is
   file[10] = 20;
   CHECK(std::string(DecodeTop(decoder, file).message()) ==
         "is a corrupt BMP image");

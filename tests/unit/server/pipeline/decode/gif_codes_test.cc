@@ -12,7 +12,7 @@ constexpr unsigned kBits = 2;  // so codes begin with 3 bits
 constexpr unsigned kClear = 4;
 constexpr unsigned kEnd = 5;
 
-// Returns a sub-block of codes that all have 3 bits.
+// Returns a sub-block of codes, each of which has 3 bits.
 std::vector<std::uint8_t> Block(std::initializer_list<unsigned> codes) {
   unsigned bits = 0;
   int held = 0;
@@ -30,8 +30,8 @@ std::vector<std::uint8_t> Block(std::initializer_list<unsigned> codes) {
 
 TEST_CASE("The check of GIF codes counts the pixels of strings",
           "[decode][gif_codes]") {
-  // Code 1 is followed by code 6, the string 1 1, which is defined only as it
-  // is used.
+  // Code 1 is followed by code 6, the string 1 1. This string is defined only
+  // when it is used.
   const auto data = Block({kClear, 1, 6});
   CHECK(CheckGifCodes(data, kBits, 3) == GifCodes::kWhole);
   CHECK(CheckGifCodes(data, kBits, 1) == GifCodes::kWhole);

@@ -16,8 +16,8 @@ using tests::IsOk;
 
 using File = std::vector<std::uint8_t>;
 
-// The files' last bytes may be missing: the data's end code, the end mark and
-// the trailer.
+// The last bytes of a file may be missing: the data's end code, the end mark
+// and the trailer.
 TEST_CASE(
     "The GIF decoder finds any truncation though only the top is asked for",
     "[decode][gif_decoder]") {

@@ -16,7 +16,7 @@ struct GoldenPixel {
   std::uint8_t rgb[3];
 };
 
-// A line of golden.txt: an image as Pillow decodes it.
+// A line of golden.txt, which describes an image as Pillow decodes it.
 struct GoldenImage {
   std::string name;
   std::uint32_t width, height;
@@ -29,25 +29,25 @@ std::vector<GoldenImage> GoldenImages();
 std::vector<std::string> RefusedImages();
 std::vector<std::uint8_t> GoldenFile(const std::string& name);
 
-// Decodes the top row alone.
+// Decodes only the top row.
 absl::Status DecodeTop(ImageDecoder& decoder,
                        const std::vector<std::uint8_t>& file);
 
-// Where files are cut: after `first` bytes and at every `step`th byte from
-// there, but not in the last `unneeded` bytes.
+// The lengths to which files are cut: `first` bytes, and then every `step`
+// bytes more, except in the last `unneeded` bytes.
 struct Cuts {
   std::size_t first = 0;
   std::size_t step = 3;
   std::size_t unneeded = 0;
 };
-// Expects DATA_LOSS of each golden file that is cut as `cuts` says, though only
-// its top row is asked for.
+// Cuts each golden file as `cuts` says, and expects DATA_LOSS, although only
+// the top row is decoded.
 void ExpectTruncationsFound(ImageDecoder& decoder,
                             const std::vector<std::string>& names,
                             const Cuts& cuts);
 
-// A sink that gathers a region's rows without gaps, and checks that they come
-// in order.
+// A sink that stores a region's rows without gaps, and checks that they come in
+// order.
 class PixelSink : public RowSink {
  public:
   explicit PixelSink(const Region& region) : region_(region) {}
@@ -61,7 +61,7 @@ class PixelSink : public RowSink {
  private:
   const Region region_;
   std::uint32_t rows_ = 0;
-  // The sum of the padding that a sink may read.
+  // The sum of the padding bytes, which a sink is allowed to read.
   unsigned padding_sum_ = 0;
   std::vector<std::uint8_t> pixels_;
 };

@@ -72,7 +72,8 @@ TEST_CASE("Reduced JPEG images have Pillow's pixels", "[decode][golden]") {
   CHECK(images > 80);
 }
 
-// Returns the pixels of the image's first rows, or nothing if it is refused.
+// Returns the pixels of the image's first rows, or an empty vector if the image
+// is refused.
 std::vector<std::uint8_t> TopOf(AnyImageDecoder& decoder,
                                 const std::vector<std::uint8_t>& file) {
   const auto info = decoder.Open(file);
@@ -106,8 +107,7 @@ TEST_CASE("A decoded image does not depend on the one before",
   AnyImageDecoder decoder{DecodeLimits{}};
   for (const auto& [before, first] : files) {
     for (const auto& [name, file] : files) {
-      // Each format has a decoder of its own, so only pairs of one format
-      // matter.
+      // Each format has its own decoder, so only pairs of one format matter.
       if (SuffixOf(before) != SuffixOf(name)) continue;
       TopOf(decoder, first);
       UNSCOPED_INFO(name << " after " << before);

@@ -16,7 +16,8 @@ std::vector<std::vector<std::string>> GoldenValues(const std::string& name);
 // Returns the bytes of a file of tests/golden/values.
 std::string GoldenValueFile(const std::string& name);
 
-// Returns the bytes that a word such as "6a7067" means; "-" means none.
+// Returns the bytes that a hexadecimal word such as "6a7067" means. "-" means
+// no bytes.
 std::string FromHex(const std::string& word);
 
 absl::Span<const std::uint8_t> AsBytes(std::string_view text);

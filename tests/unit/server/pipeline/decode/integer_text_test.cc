@@ -29,7 +29,7 @@ TEST_CASE("The decoder of integer texts reads them as Python does",
   }
 }
 
-// Python's integers are unbounded.
+// Python's integers have no bounds.
 TEST_CASE("The decoder of integer texts refuses what does not fit in 64 bits",
           "[decode][integer_text]") {
   for (const std::string text : {"9223372036854775808", "-9223372036854775809",

@@ -30,7 +30,7 @@ File RawImage(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
   return file;
 }
 
-// A sink that notes the addresses of rows.
+// A sink that records the addresses of rows.
 class WhereSink : public RowSink {
  public:
   void Rows(std::uint32_t, std::uint32_t count, const std::uint8_t* rgb,
@@ -63,8 +63,8 @@ TEST_CASE(
     CAPTURE(y);
     CHECK(sink.rows()[y] == first + y * kWidth * 3);
   }
-  // The last row is copied: 30 bytes lie behind its end, fewer than a sink may
-  // read.
+  // The last row is a copy, because only 30 bytes follow it in the file, and a
+  // sink may read more.
   CHECK(sink.rows()[27] != first + 27 * kWidth * 3);
 }
 
@@ -76,8 +76,8 @@ TEST_CASE("The raw image decoder never reads behind the end",
       for (std::uint32_t height = 1; height < 20; ++height) {
         const File made = RawImage(width, height, channels,
                                    std::size_t{width} * height * channels);
-        // The allocation has exactly the file's size, so that sanitizers see a
-        // read behind it.
+        // The allocation has exactly the file's size, so that sanitizers find a
+        // read past its end.
         const auto exact = std::make_unique<std::uint8_t[]>(made.size());
         std::memcpy(exact.get(), made.data(), made.size());
         REQUIRE_THAT(decoder.Open({exact.get(), made.size()}), IsOk());
@@ -117,7 +117,7 @@ TEST_CASE("The raw image decoder refuses what its header does not describe",
 
 TEST_CASE("The raw image decoder's sizes do not overflow",
           "[decode][raw_decoder]") {
-  // Limits must not refuse the image first.
+  // The limits are so high that they do not refuse the image first.
   RawDecoder decoder{
       DecodeLimits{.max_pixels = UINT64_MAX, .scratch_bytes = UINT64_MAX}};
   const auto message = [&](const File& file) {

@@ -1,4 +1,4 @@
-// Tests that a region has the very pixels that the whole image has there.
+// Tests that a decoded region has the same pixels as the whole image has there.
 
 #include <algorithm>
 #include <cstring>
@@ -25,7 +25,7 @@ std::uint32_t Draw(std::mt19937& random, std::uint32_t low,
   return std::uniform_int_distribution<std::uint32_t>(low, high)(random);
 }
 
-// Draws a span of a row or column. Half of the edges lie near multiples of 8,
+// Draws a part of a row or column. Half of its edges are near multiples of 8,
 // where iMCUs end.
 void DrawSpan(std::mt19937& random, std::uint32_t size, std::uint32_t* begin,
               std::uint32_t* length) {

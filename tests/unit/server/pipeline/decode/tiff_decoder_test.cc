@@ -39,8 +39,8 @@ TEST_CASE(
     "The TIFF decoder finds any truncation though only the top is asked for",
     "[decode][tiff_decoder]") {
   TiffDecoder decoder{DecodeLimits{}};
-  // The last bytes may be missing: they have the offset of the next directory,
-  // of which there is none.
+  // The last bytes may be missing, because they only tell that there is no
+  // further directory.
   const std::vector<std::string> names = {
       "rgb_lzw.tif", "rgb_tiles.tif", "rgb_planes.tif", "rgb_jpeg_ycbcr.tif",
       "rgb_bigtiff.tif"};
@@ -95,7 +95,7 @@ TEST_CASE("The TIFF decoder finds tags that are cut off",
   REQUIRE_THAT(DecodeTop(decoder, whole), IsOk());
   for (const std::uint16_t tag : {kOrientation, kStripOffset}) {
     File file = whole;
-    file[ValueOf(file, tag) - 1] = 0x70;  // the highest byte of its count
+    file[ValueOf(file, tag) - 1] = 0x70;  // the highest byte of the tag's count
     CHECK(std::string(DecodeTop(decoder, file).message()) ==
           "is a truncated TIFF image");
   }
@@ -105,7 +105,7 @@ TEST_CASE("The TIFF decoder finds tags that are there twice",
           "[decode][tiff_decoder]") {
   TiffDecoder decoder{DecodeLimits{}};
   File file = GoldenFile("rgb_strips.tif");
-  file[ValueOf(file, 274) - 8] = 2;  // its number is then 258
+  file[ValueOf(file, 274) - 8] = 2;  // the tag's number is then 258
   CHECK(std::string(DecodeTop(decoder, file).message()) ==
         "is a corrupt TIFF image: it has two tags 258");
 }

@@ -21,7 +21,8 @@ using tests::IsOk;
 
 using Bytes = std::vector<std::uint8_t>;
 
-// A line of upright.txt: an image that Pillow's exif_transpose makes.
+// A line of upright.txt, which describes an image that Pillow's exif_transpose
+// made.
 struct Upright {
   std::string name;
   std::uint32_t width, height;
@@ -136,8 +137,8 @@ TEST_CASE("The upright decoder gives regions at each scale",
   }
 }
 
-// An image of 29 x 18 pixels has 8 x 5 at 1/4. The last column and row stand
-// for 1 and 2 pixels.
+// An image of 29 x 18 pixels has 8 x 5 pixels at 1/4. Its last column and row
+// stand for only 1 and 2 pixels.
 TEST_CASE("The upright decoder tells where a reduced image begins",
           "[decode][upright_decoder]") {
   struct Case {

@@ -43,9 +43,9 @@ class BitWriter {
   int at_ = 0;
 };
 
-// Returns an image of 40 x 40 pixels, up to its own Huffman codes, with a color
-// cache of 11 bits. Its blocks use by turns the sets `high` * 256 and `high` *
-// 256 + 231.
+// Returns an image of 40 x 40 pixels, up to its own Huffman codes. The image
+// has a color cache of 11 bits. In turns, its blocks use the sets `high` * 256
+// and `high` * 256 + 231.
 BitWriter Header(std::uint32_t high) {
   BitWriter bits;
   bits.Put(0x2f, 8);

@@ -91,7 +91,7 @@ TEST_CASE("The WebP decoder refuses pixels beyond the scratch limit",
   CHECK_THAT(status.message(),
              Contains("is a WebP image of 203 x 149 pixels that needs "));
   CHECK_THAT(decoder.Open(GoldenFile("lossy_33x16.webp")), IsOk());
-  // Many chunks are refused before they are read.
+  // A file with too many chunks is refused before they are read.
   File file = GoldenFile("extended.webp");
   for (int i = 0; i < 20'000; ++i) {
     file.insert(file.end(), {'A', 'B', 'C', 'D', 0, 0, 0, 0});

@@ -57,8 +57,8 @@ std::string Zstd(std::string_view text, const ZstdOptions& options) {
   if (options.tells_size) ZSTD_CCtx_setPledgedSrcSize(context, text.size());
   ZSTD_inBuffer in = {text.data(), text.size(), 0};
   ZSTD_outBuffer out = {compressed.data(), compressed.size(), 0};
-  // ZSTD_e_continue comes first: a frame that is compressed in one call always
-  // has its size.
+  // With ZSTD_e_continue first, the frame's header has the size only if that
+  // was set above. A frame that is compressed in one call always has it.
   ZSTD_compressStream2(context, &out, &in, ZSTD_e_continue);
   FOREBAY_CHECK(ZSTD_compressStream2(context, &out, &in, ZSTD_e_end) == 0);
   ZSTD_freeCCtx(context);

@@ -174,7 +174,7 @@ TEST_CASE_METHOD(DecompressedSourceTest,
   ReadRequest request = Request(0, 7'000'000);
   request.purpose.job = 1;
   request.ticket = 9;
-  // Job 2 joins while the second read is under way.
+  // Job 2 joins during the second read.
   below_.set_on_read([this, reads = 0]() mutable {
     if (++reads == 2) source_.Share(9, {.job = 2});
   });
@@ -197,9 +197,9 @@ TEST_CASE_METHOD(
              HasCode(absl::StatusCode::kCancelled));
 }
 
-// Three kinds of zstd files, which are read in different ways. "Short" frames
-// are read from their beginning. A frame may be too long for that, or its
-// window may need too much memory.
+// Three kinds of zstd files, which are read in different ways. Short frames are
+// read from their beginning. Other frames are too long for that, or their
+// window needs too much memory.
 class ZstdSourceTest {
  protected:
   struct File {
@@ -215,7 +215,7 @@ class ZstdSourceTest {
     root_ = WithPoints(memory_.root(), Points());
   }
 
-  // Returns the files, which are made once for all tests, as the points are.
+  // Returns the files and their points, which are made once for all tests.
   static const Files& AllFiles() {
     static const Files files = [] {
       const std::string text =

@@ -20,7 +20,8 @@ using tests::Contains;
 using tests::HasCode;
 using tests::IsOk;
 
-// Reads a range from an access point on, `piece` compressed bytes at a time.
+// Reads a range from an access point on. The reader gets `piece` compressed
+// bytes at a time.
 absl::StatusOr<std::string> ReadFrom(const std::string& compressed,
                                      const DecompressedFile& file,
                                      const PointWindows& windows,
@@ -135,7 +136,7 @@ TEST_CASE("The inflate reader tells of damage",
   compressed[10 + 5 + 65535 + 1] ^= 1;
   CHECK_THAT(read(compressed, 100'000, 10).message(),
              Contains("compressed data is damaged"));
-  // The range lies behind the end of the content.
+  // The range lies past the end of the content.
   CHECK_THAT(read(Gzip("abc") + std::string(100, '\0'), 0, 10).message(),
              Contains("ends too early"));
 }

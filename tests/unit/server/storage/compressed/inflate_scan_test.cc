@@ -35,7 +35,7 @@ std::string ErrorOf(const std::string& compressed,
   return std::string(scanned.status().message());
 }
 
-// Returns the bytes that the scan gives of the beginning of a file.
+// Returns the bytes that the scan gives for the beginning of a file.
 std::string StartOf(std::string_view compressed, std::size_t piece) {
   base::WorkingMemory memory(base::AmpleBudget(), "a scan");
   const auto scan = InflateScan::Create(Compression::kGzip, &memory);
@@ -64,8 +64,8 @@ TEST_CASE("The inflate scan inflates a file however much is given at a time",
   }
 }
 
-// A byte may stand for a thousand zeros, not all of which may fit into the
-// output.
+// A compressed byte may mean a thousand zeros, more than fit into the rest of
+// the output.
 TEST_CASE("The inflate scan holds nothing back of what it took",
           "[compressed][inflate_scan]") {
   const std::string compressed = Gzip(std::string(200'000, '\0'), 9);
@@ -161,8 +161,8 @@ TEST_CASE("The inflate scan checks checksums and lengths",
   CHECK_THAT(ErrorOf(zlib, Compression::kZlib), Contains("data check"));
 }
 
-// Content of a thousand times the file's size takes no more memory, and has its
-// access points.
+// Content of a thousand times the file's size needs no more memory, and gets
+// its access points.
 TEST_CASE("The inflate scan inflates zeros to a thousand times their size",
           "[compressed][inflate_scan]") {
   const std::string compressed = Gzip(std::string(100 << 20, '\0'), 9);

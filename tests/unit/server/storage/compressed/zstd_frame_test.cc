@@ -68,8 +68,8 @@ TEST_CASE("The zstd frame parser wants the whole header",
   }
 }
 
-// The header's fields have every length, and each a value of its own (RFC 8878
-// 3.1.1.1).
+// The header's fields take every possible length, and have different values
+// (RFC 8878 3.1.1.1).
 TEST_CASE("The zstd frame parser reads long header fields",
           "[compressed][zstd_frame]") {
   const std::string magic = "\x28\xb5\x2f\xfd";
@@ -85,8 +85,8 @@ TEST_CASE("The zstd frame parser reads long header fields",
   REQUIRE(frame.has_value());
   CHECK(frame->window_bytes ==
         (std::uint64_t{1} << 41) + 7 * (std::uint64_t{1} << 38));
-  // A dictionary ID of 0 means that there is no dictionary. The window of a
-  // single segment is its content.
+  // A dictionary ID of 0 means no dictionary. In a single-segment frame, the
+  // window is as long as the content.
   frame = Parse(magic + std::string("\x61\0\xff\xff", 4));
   REQUIRE(frame.has_value());
   CHECK_FALSE(frame->has_dictionary);

@@ -39,7 +39,8 @@ std::string DataLossOf(const std::string& compressed) {
   return std::string(status.message());
 }
 
-// Checks that the kept pieces are those of the text. Returns their bytes.
+// Checks that the stored pieces have the text's bytes. Returns the pieces'
+// bytes.
 std::uint64_t CheckPieces(const Scanned& scanned, const std::string& kept) {
   const auto& points = scanned.file.points;
   const PointWindows windows(kept);
@@ -80,7 +81,7 @@ TEST_CASE(
     CHECK(points.size() >= 7);
     CHECK(points.size() <= 16);
     CHECK(points.front().offset == 0);
-    CHECK(points.front().bit > 0);  // behind a skippable frame
+    CHECK(points.front().bit > 0);  // the point lies after a skippable frame
     for (std::size_t i = 0; i < points.size(); ++i) {
       CHECK(points[i].window_bytes == 0);
       const std::uint64_t next =
@@ -105,7 +106,8 @@ TEST_CASE(
     CHECK(points[0].window_bytes == 0);
     CHECK(points[1].offset == ZstdReader::kMostSkip);
     CHECK(CheckPieces(scanned, kept) == text.size() - points[1].offset);
-    // The next frame's beginning is an access point without a window again.
+    // The beginning of the next frame is an access point, again without a
+    // window.
     CHECK(points.back().offset == text.size());
     CHECK(points.back().window_bytes == 0);
   }
@@ -122,7 +124,7 @@ TEST_CASE("The zstd scan keeps all of a frame with a long window",
   CHECK(CheckPieces(scanned, kept) == text.size());
 }
 
-// Frames without content have no bytes that a point could be for.
+// Frames without content have no byte that an access point could serve.
 TEST_CASE("Empty zstd frames are not made access points",
           "[compressed][zstd_scan]") {
   const std::string wide = Zstd("", {.window_log = 24, .tells_size = false});
@@ -184,7 +186,7 @@ TEST_CASE("The zstd scan refuses long windows and dictionaries",
   CHECK_THAT(status.message(), Contains("dictionary"));
 }
 
-// A header may ask for a large window, whatever the file has.
+// A header may request a large window, whatever the file's size.
 TEST_CASE("The zstd scan counts the memory of a window",
           "[compressed][zstd_scan]") {
   base::MemoryBudget budget(std::uint64_t{64} << 20);

@@ -40,7 +40,8 @@ class GatheredSourceTest {
     version_ = memory_.Put("a", content_);
   }
 
-  // Returns a request whose offset counts from the end of the file's own bytes.
+  // Returns a request whose offset is relative to the end of the file's own
+  // bytes.
   ReadRequest Request(std::uint64_t offset, std::uint64_t length) const {
     ReadRequest request;
     request.root = root_;
@@ -96,7 +97,8 @@ TEST_CASE_METHOD(GatheredSourceTest,
   CHECK(*ReadText(source_, request) == "plain");
 }
 
-// Coalesced reads may reach from a file's own bytes into its pieces.
+// Coalesced reads may extend from a file's own bytes into the pieces after
+// them.
 TEST_CASE_METHOD(
     GatheredSourceTest,
     "A gathered source gives a file's own bytes and its pieces in one read",
@@ -163,7 +165,8 @@ TEST_CASE_METHOD(
   CHECK(seen == revision);
 }
 
-// A writer may set the file's time back and leave its layout as it was.
+// A writer may restore the file's modification time, and leave its layout
+// unchanged.
 TEST_CASE_METHOD(GatheredSourceTest,
                  "A gathered source gives bytes of one revision",
                  "[gathered][gathered_source]") {
@@ -224,7 +227,7 @@ TEST_CASE_METHOD(
   ReadRequest request = Request(0, 40 * kPiece);
   request.purpose.job = 1;
   request.ticket = 9;
-  // Job 2 joins while the second reads are under way.
+  // Job 2 joins during the second reads.
   below_.set_on_read([this, reads = 0]() mutable {
     if (++reads == 2) source_.Share(9, {.job = 2});
   });

@@ -13,13 +13,14 @@
 
 namespace forebay::storage::gathered {
 
-// Pieces of files that are followed by their own bytes, in pieces of `piece`
-// bytes, the last piece first. Thread-safe.
+// Files whose own bytes are followed by the same bytes in another order: in
+// pieces of `piece` bytes, the last piece first. Thread-safe.
 class TurnedPieces final : public Pieces {
  public:
   explicit TurnedPieces(std::uint64_t piece) : piece_(piece) {}
 
-  // Adds a file. Returns its content, which is followed by `turned`.
+  // Adds a file whose own bytes are followed by `turned`. Returns the own
+  // bytes.
   std::string Add(const std::string& object, const std::string& turned) {
     base::MutexLock lock(&mutex_);
     sizes_[object] = turned.size();

@@ -39,7 +39,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 
-// Returns the key as PEM, locked by `passphrase` unless that is empty.
+// Returns the key as PEM, encrypted with `passphrase` unless that is empty.
 std::string PemOf(EVP_PKEY* key, const std::string& passphrase = "") {
   const std::unique_ptr<BIO, decltype(&BIO_free)> memory(BIO_new(BIO_s_mem()),
                                                          &BIO_free);
@@ -151,8 +151,8 @@ TEST_CASE_METHOD(CredentialsTest, "A GCS service account signs its own tokens",
                        text.size()) == 1);
 }
 
-// OpenSSL by itself would ask for the passphrase at the terminal, or would read
-// it from the input. It would wait for ever in both cases.
+// By default OpenSSL would ask for the passphrase at the terminal, or read it
+// from standard input. In both cases it would wait for ever.
 TEST_CASE_METHOD(
     CredentialsTest,
     "Nobody is asked for the passphrase of a service account's key",
@@ -289,7 +289,7 @@ TEST_CASE("The parser of a token answer checks every field",
             ->expires_nanos == 5);
 }
 
-// A token source that answers when the test says so.
+// A token source, whose requests the test answers.
 class SlowSource final : public TokenSource {
  public:
   const std::string& name() const override { return name_; }
@@ -327,7 +327,8 @@ TEST_CASE("A kept token is fetched anew before it expires",
   wall.Advance(3000 * kSecond);
   ask();
   CHECK(source.fetches == 1);
-  // The token expires soon, so another one is asked for, but not waited for.
+  // The token expires soon, so another one is requested. Callers do not wait
+  // for it.
   wall.Advance(400 * kSecond);
   ask();
   ask();

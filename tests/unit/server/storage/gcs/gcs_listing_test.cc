@@ -138,7 +138,8 @@ TEST_CASE_METHOD(ListObjectsTest,
   std::atomic<int> asked = 0;
   const auto faults = server_.SetFaults([&asked](const GcsServer::Asked&) {
     constexpr http::Fault kFaults[] = {
-        http::Fault::kNoRange,  // the page, and more behind it: not valid JSON
+        http::Fault::kNoRange,  // the page and further bytes, which are not
+                                // valid JSON
         http::Fault::kTruncate, http::Fault::k503, http::Fault::kNone};
     return kFaults[asked++ % 4];
   });

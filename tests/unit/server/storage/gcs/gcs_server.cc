@@ -98,8 +98,8 @@ http::Reply GcsServer::List(const std::map<std::string, std::string>& query) {
         one_level ? name.find('/', prefix.size()) : name.npos;
     const std::string shown =
         name.substr(0, std::min(slash, name.size() - 1) + 1);
-    // Objects of a folder that is already in the list come after its name, and
-    // are skipped.
+    // The list already has the folder's name. The folder's objects come after
+    // that name, and are skipped.
     if (shown <= last) continue;
     if (count++ == page_size_) {
       page["nextPageToken"] = last;

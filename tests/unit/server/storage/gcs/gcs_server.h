@@ -15,9 +15,9 @@
 
 namespace forebay::storage::gcs {
 
-// The JSON API of one bucket, "bucket", in memory. It lists in pages, and media
-// reads have generations, preconditions and checksums, which emulators leave
-// out. Thread-safe; a test sets its faults.
+// The JSON API of one bucket, "bucket", in memory. Lists come in pages. Media
+// reads have generations, preconditions and checksums, which emulators lack.
+// Thread-safe; a test sets its faults.
 class GcsServer {
  public:
   using Asked = http::HttpServer::Asked;
@@ -28,9 +28,9 @@ class GcsServer {
   // Stores an object, and returns its generation.
   std::int64_t Put(const std::string& name, std::string content);
   void Remove(const std::string& name);
-  // Requires this token of requests from now on; "" requires none.
+  // From now on, requests must have this token; "" means that they need none.
   void SetToken(const std::string& token);
-  // Spoils answers while the returned scope lives.
+  // While the returned scope lives, spoils answers.
   http::FaultChoice::Scope SetFaults(http::FaultChoice::Choose choose) {
     return faults_.Set(std::move(choose));
   }

@@ -1,5 +1,5 @@
-// Tests of reads from a server that follows the JSON API, and from one that
-// does not.
+// Tests of reads from a server that follows the JSON API, and from a server
+// that does not.
 
 #include <atomic>
 #include <memory>
@@ -36,7 +36,8 @@ TEST_CASE("A GCS root takes valid URIs and makes URLs of them",
   CHECK(*root->StatUrl("d") ==
         "http://e/storage/v1/b/my-bucket/o/a%20b%2Fc%2Fd"
         "?fields=name,size,generation");
-  // Two spellings of one place have one identity, so they share cached entries.
+  // Two spellings of one place have the same identity, so they share cached
+  // entries.
   CHECK(*root->identity() ==
         *(*GcsRoot::Create("gs://my-bucket/a b/c", "http://e"))->identity());
   CHECK(*root->identity() !=

@@ -1,4 +1,4 @@
-// Tests of calls that a client waits for, to hosts that do not answer.
+// Tests of calls whose caller waits, to hosts that do not answer.
 
 #include "server/storage/http/awaited_call.h"
 
@@ -49,14 +49,15 @@ class AwaitedCallTest {
   void AwaitAsked(int count) {
     while (asked_ < count) std::this_thread::yield();
   }
-  // Returns the number of retries so far, once the engine has turned.
+  // Returns the number of retries so far, after the engine's thread has run
+  // once.
   int Retries() {
     std::promise<int> retries;
     engine_->Post(
         [&] { retries.set_value(static_cast<int>(client_->retries())); });
     return retries.get_future().get();
   }
-  // Lets time go by. The engine has seen it when this returns.
+  // Advances the time. When this returns, the engine has noticed it.
   void Advance(std::int64_t nanos) {
     clock_.Advance(nanos);
     for (int i = 0; i < 3; ++i) Retries();
@@ -70,7 +71,7 @@ class AwaitedCallTest {
   }
 
   std::atomic<int> asked_ = 0;
-  // Whether the n-th request is answered, with n counted from 1.
+  // Whether request number n is answered, with n counted from 1.
   std::function<bool(int)> answers_ = [](int) { return false; };
   base::FakeClock clock_;
   HttpServer server_{

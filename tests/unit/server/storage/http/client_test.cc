@@ -33,7 +33,7 @@ class ClientTest {
   void Renew(int attempts) {
     RetryOptions options;
     options.attempts = attempts;
-    options.first_delay_nanos = 0;  // no test waits
+    options.first_delay_nanos = 0;  // retries come at once
     client_.emplace(engine_.get(), options, 1);
   }
 
@@ -43,7 +43,7 @@ class ClientTest {
     return call;
   }
 
-  // Makes the n-th request meet the n-th fault; later requests meet none.
+  // Request number n gets fault number n. Later requests get none.
   void Script(std::vector<Fault> faults) {
     faults_ = std::move(faults);
     asked_ = 0;
@@ -274,7 +274,7 @@ TEST_CASE_METHOD(ClientTest, "The HTTP client books what it asks for",
   CHECK(lists.bytes >= 5u);
 }
 
-// Follows redirects to the server itself.
+// The redirects lead to the server itself.
 TEST_CASE_METHOD(
     ClientTest,
     "The time to the first byte of an HTTP call is that of all redirects",

@@ -96,7 +96,8 @@ TEST_CASE(
   all.status = 200;
   all.headers = {{"content-length", "3"}, {"content-encoding", "gzip"}};
   all.filled = 3;
-  // Objects that are stored compressed are read as they are stored.
+  // Objects that are stored in compressed form are read without being
+  // decompressed.
   CHECK_THAT(CheckRange(all, {0, 3}, 3), IsOk());
   for (const HttpRange range : {HttpRange{1, 2}, HttpRange{0, 5}}) {
     const absl::Status status = CheckRange(all, range, 5);

@@ -17,7 +17,7 @@ std::size_t Drop(char*, std::size_t size, std::size_t count, void*) {
 
 class CurlMultiTest {
  protected:
-  // Returns the port that only 127.0.0.1 listens to.
+  // Returns the port, on which only 127.0.0.1 listens.
   std::string Port() const {
     return server_.url().substr(server_.url().rfind(':') + 1);
   }

@@ -95,7 +95,7 @@ TEST_CASE_METHOD(EngineTest, "The HTTP engine works after failures",
   }
 }
 
-// .invalid is a name that nobody has (RFC 2606).
+// .invalid is a name that no host has (RFC 2606).
 TEST_CASE_METHOD(EngineTest, "The HTTP engine tells of a name that no host has",
                  "[http][engine_failures]") {
   for (const char* url :
@@ -140,7 +140,7 @@ TEST_CASE_METHOD(EngineTest, "The HTTP engine gives up a stalled answer",
   };
   std::future<HttpResponse> answer = Begin(request);
   begun.wait();
-  // Bytes that came before this moment open another window.
+  // Bytes that came before this moment start another window.
   Advance(2 * kSecond);
   std::promise<void> looked;
   engine_->Post([&] { engine_->Post([&] { looked.set_value(); }); });

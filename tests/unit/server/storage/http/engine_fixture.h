@@ -14,7 +14,7 @@
 
 namespace forebay::storage::http {
 
-// An engine with a clock of its own, and a server that answers it.
+// An engine with a clock of the test, and a server that answers its requests.
 class EngineTest {
  protected:
   EngineTest() : engine_(*Engine::Create({16, &clock_})) {}

@@ -110,8 +110,8 @@ TEST_CASE_METHOD(EngineTest, "The HTTP engine uses connections again",
   CHECK(last == 1);
 }
 
-// The engine keeps 16 idle connections. Connections in use do not count among
-// them.
+// The engine keeps 16 idle connections. Connections in use do not count towards
+// these.
 TEST_CASE_METHOD(EngineTest,
                  "The HTTP engine uses connections again even if more are in "
                  "use than it keeps",

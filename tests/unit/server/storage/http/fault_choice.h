@@ -14,15 +14,15 @@
 
 namespace forebay::storage::http {
 
-// Chooses the fault of each answer by a test's function, which may block.
-// Thread-safe. Outlives its scopes.
+// Lets a test's function choose the fault of each answer. The function may
+// block. Thread-safe. Must outlive its scopes.
 class FaultChoice {
  public:
   using Choose = std::function<Fault(const HttpServer::Asked&)>;
 
-  // The time in which the test's function is called. Its end waits for calls
-  // under way: clients may have given up their answers, and the test its
-  // variables.
+  // While it lives, the test's function is called. Its destructor waits for
+  // calls in progress: clients may no longer wait for those answers, and the
+  // function may use variables of the test.
   class [[nodiscard]] Scope {
    public:
     explicit Scope(FaultChoice* choice) : choice_(choice) {}
@@ -65,12 +65,12 @@ class FaultChoice {
   base::Mutex mutex_;
   base::CondVar done_;
   Choose choose_ ABSL_GUARDED_BY(mutex_);
-  int calls_ ABSL_GUARDED_BY(mutex_) = 0;  // calls under way
+  int calls_ ABSL_GUARDED_BY(mutex_) = 0;  // calls in progress
 };
 
-// Returns a function that spoils the first two answers to each request. A
-// pattern over all requests, of which two threads take turns, might spoil every
-// try of one call.
+// Returns a function that spoils the first two answers to each request. If it
+// spoilt a fixed pattern of all requests, two threads that take turns might get
+// only spoilt answers.
 inline FaultChoice::Choose FirstAnswersSpoilt() {
   struct State {
     base::Mutex mutex;

@@ -6,7 +6,7 @@
 namespace forebay::storage::http {
 namespace {
 
-// Sends the answer up to the middle of its body.
+// Sends the answer's headers, and half of its body.
 void SendHalf(const Reply& reply, HttpServer::Peer& peer) {
   peer.Send(absl::StrCat("HTTP/1.1 ", reply.status, " Answer\r\n",
                          "Content-Length: ", reply.body.size(), "\r\n",
@@ -44,8 +44,8 @@ void SendWith(Fault fault, const Reply& reply, HttpServer::Peer& peer) {
           reply.status,
           absl::StrReplaceAll(reply.headers, {{"bytes ", "bytes 1"}}), body);
     case Fault::kNoRange:
-      // A server that sends no ranges sends a body that is longer than any
-      // range of it.
+      // A server without ranges sends the whole object, which is longer than
+      // any range.
       return peer.Answer(
           200, absl::StrReplaceAll(reply.headers, {{"Content-Range", "X-Was"}}),
           body + body + "!");

@@ -7,16 +7,16 @@
 
 namespace forebay::storage::http {
 
-// A server's answer before any fault is applied.
+// A server's answer before a fault is applied.
 struct Reply {
   int status = 200;
   std::string headers;  // lines that end with "\r\n"
   std::string body;
 };
 
-// The faults that spoil an answer. kStall leaves the answer unfinished until
-// the client hangs up. kBitFlip changes one bit of the body. kCompressed sends
-// the range of a compressed form, which has its own tag and size.
+// The faults of answers. kStall leaves the answer unfinished until the client
+// hangs up. kBitFlip changes one bit of the body. kCompressed sends the same
+// range of a compressed form of the object, with that form's tag and size.
 enum class Fault {
   kNone,
   k503,
@@ -37,7 +37,7 @@ inline constexpr Fault kPassingFaults[] = {
     Fault::kResetAtOnce, Fault::kResetInBody, Fault::kTruncate,
     Fault::kWrongRange,  Fault::kNoRange};
 
-// Answers with `reply`, spoilt by `fault`.
+// Sends `reply` with the fault `fault`.
 void SendWith(Fault fault, const Reply& reply, HttpServer::Peer& peer);
 
 }  // namespace forebay::storage::http

@@ -1,4 +1,4 @@
-// Tests of requests that are made twice, with a server that is late on purpose.
+// Tests of requests that are made twice because the server answers late.
 
 #include "server/storage/http/hedged_client.h"
 
@@ -36,7 +36,7 @@ class HedgedClientTest {
   HedgedClientTest() : engine_(*Engine::Create({16, &clock_})) {
     RetryOptions options;
     options.attempts = 4;
-    options.first_delay_nanos = 0;  // no test waits
+    options.first_delay_nanos = 0;  // retries come at once
     client_.emplace(engine_.get(), options, 1);
     calls_ = std::make_unique<HedgedClient>(&*client_, HedgeOptions());
   }
@@ -46,8 +46,7 @@ class HedgedClientTest {
     engine_.reset();
   }
 
-  // Makes the n-th request meet the n-th step; later requests get a good
-  // answer.
+  // Request number n gets step number n. Later requests get a good answer.
   void Script(std::vector<Step> steps) { steps_ = std::move(steps); }
   static void Good(HttpServer::Peer& peer) {
     SendWith(Fault::kNone, {200, "", kText}, peer);
@@ -57,7 +56,8 @@ class HedgedClientTest {
       SendWith(fault, {200, "", kText}, peer);
     };
   }
-  // Returns a step that sends no answer. It counts when the client has hung up.
+  // Returns a step that sends no answer, and counts when the client has hung
+  // up.
   Step Silent() {
     return [this](HttpServer::Peer& peer) {
       peer.AwaitHangUp();
@@ -73,10 +73,10 @@ class HedgedClientTest {
     });
     done.get_future().wait();
   }
-  // AwaitAsked waits for `count` requests while time stands still.
-  // AwaitAskedLater lets time go by until the last of them is made. First it
-  // waits until the others are at the server, which answers in the order of
-  // arrival.
+  // AwaitAsked waits for `count` requests without advancing the time.
+  // AwaitAskedLater advances the time until the last of them is made. Before
+  // that it waits until the others are at the server, which answers in the
+  // order of arrival.
   void AwaitAsked(int count) {
     while (asked_ < count) std::this_thread::yield();
   }
@@ -89,7 +89,8 @@ class HedgedClientTest {
     AwaitAsked(count);
   }
 
-  // Starts a call that writes to `buffer_`. Its result comes in `answer_`.
+  // Starts a call that writes to `buffer_`. The call's result comes in
+  // `answer_`.
   HedgedClient::Id Start() {
     answer_ = promise_.emplace().get_future();
     buffer_.assign(kText.size(), '-');
@@ -213,8 +214,8 @@ TEST_CASE_METHOD(
     HedgedClientTest,
     "A hedged call is asked anew after both of its requests have broken off",
     "[http][hedged_client]") {
-  // The client gives up the first request while the second answer is being
-  // written, which then breaks off.
+  // The client cancels the first request while the second answer is being
+  // written. That answer is then cut off.
   std::promise<void> first;
   std::promise<void> second;
   Script({[&](HttpServer::Peer& peer) {
@@ -231,7 +232,7 @@ TEST_CASE_METHOD(
   for (bool begun = false; !begun;)
     OnEngine([&] { begun = buffer_.find('h') != buffer_.npos; });
   first.set_value();
-  // The first request is gone when its connection is not used any more.
+  // When the first request's connection is no longer used, the request is gone.
   std::uint64_t answers = 0;
   for (int i = 0; i < 1000; ++i) OnEngine([&] { answers = calls_->answers(); });
   CHECK(answers == 0u);
@@ -335,7 +336,7 @@ TEST_CASE_METHOD(HedgedClientTest, "The end of a hedged client ends its calls",
   AwaitAskedLater(2);
   OnEngine([&] { calls_.reset(); });
   while (hung_up_ < 2) std::this_thread::yield();
-  clock_.Advance(100 * kSecond);  // timers that are left find no call
+  clock_.Advance(100 * kSecond);  // timers that remain find no call
   OnEngine([] {});
   CHECK(hung_up_ == 2);
 }

@@ -21,7 +21,7 @@ absl::string_view ToAbsl(std::string_view text) {
   return {text.data(), text.size()};
 }
 
-// Reads more into `buffer`. Returns false at the end.
+// Reads more bytes into `buffer`. Returns false at the connection's end.
 bool Receive(int fd, std::string* buffer) {
   char chunk[16384];
   const ssize_t got = recv(fd, chunk, sizeof(chunk), 0);
@@ -93,8 +93,8 @@ void HttpServer::Peer::Reset() {
   over_ = true;
   const struct linger now = {1, 0};
   setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
-  // Closing the socket resets the connection. The descriptor stays the
-  // server's, and refers to a socket without use.
+  // Closing the socket resets the connection. The server still owns the
+  // descriptor, which now refers to an unused socket.
   const base::Fd other(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   FOREBAY_CHECK(dup3(other.get(), fd_, O_CLOEXEC) == fd_);
 }

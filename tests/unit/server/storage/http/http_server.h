@@ -14,10 +14,10 @@
 
 namespace forebay::storage::http {
 
-// A server on its own port of 127.0.0.1. It answers as a test says, byte for
-// byte, and so can misbehave in every way. Each connection has a thread, which
-// calls the handler. The destructor ends all connections and waits for their
-// handlers. The process dies if the machine gives the server no sockets.
+// A server on its own port of 127.0.0.1. A test's handler makes the answers
+// byte by byte, so the server can misbehave in every way. Each connection has a
+// thread, which calls the handler. The destructor ends all connections, and
+// waits for their handlers. The process dies if the server cannot get sockets.
 class HttpServer {
  public:
   struct Asked {
@@ -25,21 +25,21 @@ class HttpServer {
     std::string target;                          // path and query
     std::map<std::string, std::string> headers;  // names in lower case
     std::string body;
-    int connection = 0;  // the connection that it came by, counted from 1
+    int connection = 0;  // number of its connection, counted from 1
   };
 
-  // The connection to the client that asked.
+  // The connection to the client that made the request.
   class Peer {
    public:
     explicit Peer(int fd) : fd_(fd) {}
-    // Sends bytes, and drops those that the peer no longer takes.
+    // Sends bytes, or drops them if the peer no longer takes them.
     void Send(std::string_view bytes);
     // Sends a whole answer; `headers` are lines that end with "\r\n".
     void Answer(int status, std::string_view headers, std::string_view body);
     // Ends the connection in order, or with a TCP reset.
     void Close();
     void Reset();
-    // Blocks until the peer hangs up, or the server goes away.
+    // Blocks until the peer hangs up, or the server is destroyed.
     void AwaitHangUp();
 
    private:
@@ -65,7 +65,7 @@ class HttpServer {
 
   void Accept();
   void Serve(Connection* connection, int number);
-  // Removes the connections that are over.
+  // Removes connections that have ended.
   void Reap() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Handler handler_;

@@ -19,7 +19,7 @@
 
 namespace forebay::storage::http {
 
-// A source of a server's objects, which tries again without waiting.
+// A source of a server's objects. The source retries without waiting.
 class HttpSourceTest {
  protected:
   static constexpr std::uint64_t kPartBytes = 1000;
@@ -52,7 +52,7 @@ class HttpSourceTest {
     return request;
   }
 
-  // Waits until the engine has done all that was asked of it.
+  // Waits until the engine has done everything that was requested before.
   void Settle() {
     std::promise<void> settled;
     engine_->Post([&settled] { settled.set_value(); });

@@ -96,8 +96,9 @@ TEST_CASE_METHOD(HttpSourceTest,
   source_->Read(absl::MakeSpan(requests));
   source_->Share(108, {.job = 1, .urgency = 0});
   source_->Share(107, {.job = 1, .urgency = 3});
-  source_->Share(100, {.job = 1, .urgency = 0});  // is already under way
-  source_->Share(7, {.job = 1, .urgency = 0});    // no read has this ticket
+  // The read with this ticket is already in flight.
+  source_->Share(100, {.job = 1, .urgency = 0});
+  source_->Share(7, {.job = 1, .urgency = 0});  // no read has this ticket
   Settle();
   now.count_down();
   done.wait();
@@ -109,7 +110,7 @@ TEST_CASE_METHOD(HttpSourceTest,
                  "[http][http_source_sharing]") {
   server_.Put("a", "0123456789");
   const ReadRequest request = HttpRequest("a");
-  source_->SetCap(1, 1e-3);  // bytes a second
+  source_->SetCap(1, 1e-3);  // bytes per second
   tests::ThreadChecks checks;
   std::latch first(1);
   std::latch others(2);
@@ -135,7 +136,7 @@ TEST_CASE_METHOD(HttpSourceTest,
                  "[http][http_source_sharing]") {
   server_.Put("a", "0123456789");
   const ReadRequest request = HttpRequest("a");
-  source_->SetCap(1, 1e-3);  // bytes a second
+  source_->SetCap(1, 1e-3);  // bytes per second
   tests::ThreadChecks checks;
   std::latch first(1);
   std::latch others(2);
@@ -182,15 +183,15 @@ TEST_CASE_METHOD(HttpSourceTest, "Jobs share the HTTP source by weight",
   CHECK_THAT(second, WithinAbs(30, 2));
 }
 
-// The bytes that come in that time are no more than the cap allows, however
-// slow this machine is.
+// Meanwhile no more bytes come than the cap allows, however slow this machine
+// is.
 TEST_CASE_METHOD(HttpSourceTest,
                  "A job's cap holds and its HTTP reads go on by themselves",
                  "[http][http_source_sharing]") {
   server_.Put("a", std::string(1000, 'a'));
   const ReadRequest request = HttpRequest("a");
   constexpr int kReads = 30;
-  constexpr double kCap = 100'000;  // bytes a second
+  constexpr double kCap = 100'000;  // bytes per second
   source_->SetCap(1, kCap);
   const std::int64_t begin = base::Clock::Monotonic()->NowNanos();
   tests::ThreadChecks checks;

@@ -37,7 +37,7 @@ TEST_CASE_METHOD(HttpSourceTest,
   const std::string content = RandomText(5'000, 1);
   server_.Put("a", content);
   for (const Fault fault : kPassingFaults) {
-    // Asks for a longer wait than tests allow.
+    // This fault demands a longer wait than tests allow.
     if (fault == Fault::k429) continue;
     ReadRequest request = HttpRequest("a");
     request.offset = 100;
@@ -86,8 +86,8 @@ TEST_CASE_METHOD(HttpSourceTest,
   std::set<std::string> asked;
   const auto faults = server_.SetFaults([&](const HttpServer::Asked& it) {
     base::MutexLock lock(&mutex);
-    // Only the first answer to each request is spoilt: a server that sends no
-    // ranges at a late try is believed.
+    // Only the first answer to each request is spoilt. If a server sends no
+    // ranges even at a late try, the client accepts that.
     const std::size_t number = asked.size();
     const auto range = it.headers.find("range");
     if (!asked
@@ -96,8 +96,8 @@ TEST_CASE_METHOD(HttpSourceTest,
              .second)
       return Fault::kNone;
     const Fault fault = kPassingFaults[number % std::size(kPassingFaults)];
-    // A request for a whole object that is answered with another length makes
-    // the source report that the object was replaced.
+    // If a request for a whole object gets an answer of another length, the
+    // source reports that the object was replaced.
     if (fault == Fault::kNoRange && small.contains(it.target))
       return Fault::kTruncate;
     return fault == Fault::k429 ? Fault::k503 : fault;

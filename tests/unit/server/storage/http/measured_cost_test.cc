@@ -1,4 +1,4 @@
-// Tests the cost that a source measures for a server's requests.
+// Tests the cost per request that a source measures for a server.
 
 #include <cstdint>
 #include <future>
@@ -25,16 +25,16 @@ namespace {
 
 using Catch::WithinAbs;
 
-// Each request takes a fixed wait and a time for each byte, on the test's
-// clock. Several requests run at once.
+// On the test's clock, each request takes a fixed time, and some time for each
+// byte. Several requests run at once.
 class RequestCostTest {
  protected:
   static constexpr int kAtOnce = 4;
   static constexpr std::int64_t kWaitNanos = 200'000'000;
   static constexpr std::int64_t kNanosAByte = 1'000;
 
-  // Reads objects of these sizes, all asked for at once. Returns the cost of a
-  // request that the source has found.
+  // Reads objects of these sizes, all at once. Returns the source's measured
+  // cost of a request.
   std::int64_t Measure(const std::vector<std::size_t>& sizes) {
     Client client(engine_.get(), {}, 1);
     const auto root = *HttpRoot::Create(server_.url());
@@ -69,7 +69,7 @@ class RequestCostTest {
         });
     source.Read(absl::MakeSpan(requests));
     done.wait();
-    std::promise<void> settled;  // set once the last answer is accounted for
+    std::promise<void> settled;  // set when the last answer is accounted for
     engine_->Post([&settled] { settled.set_value(); });
     settled.get_future().wait();
     return source.State().request_cost;
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(RequestCostTest,
   std::mt19937 random(1);
   std::vector<std::size_t> sizes;
   for (int stretch = 0; stretch < 20; ++stretch) {
-    const unsigned large = random() % 50;  // large requests of 50
+    const unsigned large = random() % 50;  // number of large requests among 50
     for (unsigned i = 0; i < 50; ++i)
       sizes.push_back(random() % 50 < large ? 200'000 : 1'000);
   }

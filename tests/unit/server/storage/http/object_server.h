@@ -20,11 +20,11 @@ class ObjectServer {
   ObjectServer();
 
   std::string url() const { return server_.url() + "/data"; }
-  // Stores an object. `path` is written as in URLs.
+  // Stores an object. `path` is escaped as in URLs.
   void Put(const std::string& path, std::string content);
   void Remove(const std::string& path);
 
-  // Spoils answers while the returned scope lives.
+  // While the returned scope lives, spoils answers.
   FaultChoice::Scope SetFaults(FaultChoice::Choose choose) {
     return faults_.Set(std::move(choose));
   }
@@ -48,8 +48,8 @@ class ObjectServer {
   HttpServer server_;
 };
 
-// Cuts `reply`, whose body is a whole object, to the range that "Range" asks
-// for.
+// Cuts `reply`, whose body is a whole object, to the range of the "Range"
+// header.
 Reply CutToRange(const HttpServer::Asked& asked, Reply reply);
 
 }  // namespace forebay::storage::http

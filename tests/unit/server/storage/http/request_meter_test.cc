@@ -23,8 +23,8 @@ struct FarServer {
   std::int64_t latency_nanos = 100'000'000;
   std::int64_t nanos_a_byte = 500;
 
-  // Makes `requests` requests of `size()` bytes each. Calls `look` as
-  // RangedSource does.
+  // Makes `requests` requests of `size()` bytes each, and calls `look` at the
+  // same times as RangedSource does.
   void Serve(int connections, int requests,
              const std::function<std::int64_t()>& size, RequestMeter* meter,
              const std::function<void(std::int64_t now)>& look) const {

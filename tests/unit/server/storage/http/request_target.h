@@ -7,7 +7,7 @@
 
 namespace forebay::storage::http {
 
-// The path and query of a request, as servers understand them.
+// The path and query of a request, unescaped as servers do it.
 struct RequestTarget {
   std::string path;
   std::map<std::string, std::string> query;
@@ -21,7 +21,7 @@ struct RequestTarget {
 
 RequestTarget ParseTarget(std::string_view target);
 
-// Returns the CRC-32C of `content`, in Base64 as servers tell it.
+// Returns the CRC-32C of `content` in Base64, as servers report it.
 std::string Crc32cInBase64(std::string_view content);
 
 }  // namespace forebay::storage::http

@@ -41,7 +41,7 @@ TEST_CASE("The retry policy ends after its attempts", "[http][retry_policy]") {
   CHECK_FALSE(policy.NextAttempt(1, 3, 0, 0).has_value());
 }
 
-// The n-th delay is uniform between 0 and the smaller of first * 2^(n-1) and
+// Delay number n is uniform between 0 and the smaller of first * 2^(n-1) and
 // the longest delay. The same seed gives the same delays.
 TEST_CASE("The delays of the retry policy are full jitter",
           "[http][retry_policy]") {
@@ -63,7 +63,7 @@ TEST_CASE("The delays of the retry policy are full jitter",
       CHECK(delays.back() < 1);
     }
     std::sort(delays.begin(), delays.end());
-    for (int i = 0; i < kCalls; ++i)  // a Kolmogorov-Smirnov bound, far out
+    for (int i = 0; i < kCalls; ++i)  // a loose Kolmogorov-Smirnov bound
       CHECK_THAT(delays[i], WithinAbs((i + 0.5) / kCalls, 0.04));
   }
 }
@@ -80,8 +80,8 @@ TEST_CASE("The retry policy waits for as long as the server asks",
       policy.NextAttempt(1, 1, options.max_asked_nanos + 1, 0).has_value());
 }
 
-// The policy decides no more retries in any time than the budget gives, however
-// often calls fail. Retries begin only after they were decided.
+// Over any time, the policy allows no more retries than the budget has, however
+// often calls fail. A retry begins only after it was allowed.
 TEST_CASE("The retry policy bounds all calls by one budget",
           "[http][retry_policy]") {
   for (std::uint32_t seed = 0; seed < 20; ++seed) {

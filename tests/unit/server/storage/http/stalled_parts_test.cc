@@ -1,5 +1,5 @@
 // Tests of reads from a web server, some of which hang, stall or fail while the
-// others go on. Time stands still unless a test moves it.
+// others go on. Only the tests advance the time.
 
 #include <atomic>
 #include <chrono>
@@ -33,7 +33,7 @@ using tests::HasCode;
 using tests::IsOk;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kLook = kSecond / 20;  // nanoseconds between two looks
+constexpr std::int64_t kLook = kSecond / 20;  // nanoseconds between two checks
 constexpr std::int64_t kStall = schedule::StallThreshold::kUnknownNanos;
 
 class StalledPartsTest {
@@ -58,7 +58,7 @@ class StalledPartsTest {
     RangedSourceOptions options;
     options.concurrency = concurrency;
     options.most_stalled = most_stalled;
-    options.hedge.first_delay_nanos = 3600 * kSecond;  // so no hedges
+    options.hedge.first_delay_nanos = 3600 * kSecond;  // too late for any hedge
     source_.emplace(&*client_, &protocol_, nullptr, options);
   }
 
@@ -105,12 +105,12 @@ class StalledPartsTest {
     clock_.Advance(nanos);
     Settle();
   }
-  // Lets so much time pass that parts without an answer are stalled.
+  // Advances the time so far that parts without an answer count as stalled.
   void AwaitStall() {
     Advance(2 * kStall);
     Advance(kLook);
   }
-  // Waits until `count` requests have come to the server, in all.
+  // Waits until the server has got `count` requests in all.
   void AwaitAsked(std::size_t count) {
     while (Asked().size() < count) std::this_thread::yield();
   }
@@ -133,7 +133,7 @@ class StalledPartsTest {
   const std::shared_ptr<const HttpRoot> root_;
   std::optional<Client> client_;
   std::map<std::string, ObjectVersion> versions_;
-  std::latch go_{1};  // lets hanging answers go
+  std::latch go_{1};  // releases hanging answers
   std::atomic<bool> busy_ = true;
   std::atomic<bool> later_stalls_ = false;
   base::Mutex mutex_;
@@ -199,7 +199,7 @@ TEST_CASE_METHOD(StalledPartsTest,
   for (int i = 0; i < 20; ++i) hung.push_back(Read("hung", 1));
   AwaitAsked(2);
   AwaitStall();
-  AwaitAsked(4);  // two had stalled, and three may
+  AwaitAsked(4);  // two are stalled, and three may be
   AwaitStall();
   AwaitState(0, 4);
   for (int i = 0; i < 5; ++i) CHECK_THAT(Read("good", 2).get(), IsOk());

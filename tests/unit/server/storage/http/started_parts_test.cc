@@ -18,7 +18,7 @@ class StartedPartsTest {
     places_.insert(id);
     parts_.Begin(id, 100, now);
   }
-  // Looks twice: a part is stalled only once two looks have found it so.
+  // Checks twice, because a part only counts as stalled after two checks.
   void Look(std::int64_t now) {
     LookOnce(now);
     LookOnce(now);
@@ -29,8 +29,8 @@ class StartedPartsTest {
       return found == heard_.end() ? INT64_MIN : found->second;
     });
   }
-  // Returns the parts with a place. Each part takes and gives back one place at
-  // a time.
+  // Returns the parts that have a place. Each part takes and returns one place
+  // at a time.
   std::set<Id> Places() {
     CHECK(parts_.bytes() == 100 * places_.size());
     return places_;
@@ -61,7 +61,7 @@ TEST_CASE_METHOD(StartedPartsTest,
   CHECK(Places().empty());
 }
 
-// The thread that reads the bytes may have had no CPU for a time.
+// The thread that reads the bytes may have had no CPU time for a while.
 TEST_CASE_METHOD(
     StartedPartsTest,
     "Bytes of a started part that were not read yet are not a stall",

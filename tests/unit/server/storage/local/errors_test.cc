@@ -20,7 +20,7 @@ TEST_CASE("A file's error names the path and the reason", "[local][errors]") {
   CHECK(FileError(EIO, "") == absl::UnavailableError(".: Input/output error"));
 }
 
-// The error says that the file is not to blame.
+// The error must not blame the file.
 TEST_CASE("A file's error says whose descriptors are used up",
           "[local][errors]") {
   const std::string limit = std::string(

@@ -39,7 +39,7 @@ class HungFiles {
   std::atomic<bool> released_ = false;
 };
 
-// A clock that tests move, and that counts how often it is asked.
+// A clock that tests advance, and that counts how often it is read.
 class CountingClock final : public base::Clock {
  public:
   std::int64_t NowNanos() const override {
@@ -67,7 +67,7 @@ class HungReadsTest : public LocalSourceTest {
     source_.reset();
   }
 
-  // Reads an object without waiting. Counts the good answers.
+  // Starts a read of an object, and counts good answers.
   void Begin(const std::string& object, std::uint64_t job = 0) {
     BeginAll({object}, job);
   }
@@ -85,7 +85,7 @@ class HungReadsTest : public LocalSourceTest {
     }
     source_->Read(absl::MakeSpan(requests));
   }
-  // Reads a good file for `purpose`.
+  // Starts a read of a good file for `purpose`.
   void BeginFor(const ReadPurpose& purpose, std::uint64_t ticket = 0) {
     ReadRequest request = Request();
     request.purpose = purpose;
@@ -95,7 +95,7 @@ class HungReadsTest : public LocalSourceTest {
     };
     source_->Read({&request, 1});
   }
-  // Makes a read of job 1 hang, which is as many as a job may have.
+  // Makes a read of job 1 hang. A job may have one hanging read.
   void HangJob1(std::uint64_t ticket = 0) {
     MakeWithClock({.threads = 1, .most_hung_of_job = 1});
     ReadRequest request = Request("hung/a");
@@ -106,7 +106,7 @@ class HungReadsTest : public LocalSourceTest {
     AwaitInside(1);
     clock_.Advance(kStall);
   }
-  // Makes a source whose times are those of clock_.
+  // Makes a source that uses clock_.
   void MakeWithClock(LocalSourceOptions options) {
     options.files = &files_;
     options.clock = &clock_;
@@ -147,7 +147,7 @@ TEST_CASE_METHOD(
   CHECK(hung_.inside() == 1);
   hung_.Release();
   while (answered_ < 2) std::this_thread::yield();
-  // The thread that hung, or the thread that took its place, reads on.
+  // The thread that hung, or its replacement, goes on reading.
   Begin("a/x.jpg");
   while (answered_ < 3) std::this_thread::yield();
 }
@@ -158,7 +158,7 @@ TEST_CASE_METHOD(HungReadsTest,
   for (const char* const name : {"hung/a", "hung/b", "hung/c"}) Begin(name);
   while (hung_.inside() < 3) std::this_thread::yield();
   Begin("a/x.jpg");
-  // Two reads may hang, and the third holds the one thread that may read.
+  // Two reads may hang. The third one occupies the only thread that may read.
   CHECK(answered_ == 0);
   hung_.Release();
   while (answered_ < 4) std::this_thread::yield();
@@ -171,7 +171,7 @@ TEST_CASE_METHOD(
   MakeWithClock({.threads = 1});
   BeginAll({"a/x.jpg", "a/x.jpg", "hung/a"});
   AwaitInside(1);
-  CHECK(answered_ == 0);  // the thread's run is not over
+  CHECK(answered_ == 0);  // the thread is not yet overdue
   clock_.Advance(kStall);
   AwaitAnswers(2);
   hung_.Release();
@@ -201,7 +201,7 @@ TEST_CASE_METHOD(
   AwaitInside(2);
   BeginAll({"hung/c", "a/x.jpg"});
   clock_.Advance(kStall);
-  // Both reads hang by now, but the alarm may mark only one.
+  // By now both reads hang, but the alarm may mark only one.
   AwaitInside(3);
   const int asked = clock_.asked();
   for (int i = 0; i < 10'000 && clock_.asked() - asked <= 100; ++i)
@@ -218,7 +218,7 @@ TEST_CASE_METHOD(
   MakeWithClock({.threads = 4});
   BeginAll({"hung/a", "hung/b", "hung/c", "hung/d", "a/x.jpg"});
   AwaitInside(1);
-  clock_.Advance(kStall);  // the same stall serves all threads
+  clock_.Advance(kStall);  // the stall is the same for all threads
   AwaitAnswers(1);
   AwaitInside(4);
   CHECK(hung_.inside() == 4);
@@ -286,7 +286,7 @@ TEST_CASE_METHOD(HungReadsTest,
   HangJob1();
   BeginFor({.job = 1}, /*ticket=*/7);
   BeginFor({.job = 2});
-  AwaitAnswers(1);  // the read of job 1 is parked by now
+  AwaitAnswers(1);  // the read of job 1 is then set aside
   source_->Share(7, {.job = 2});
   CHECK(AnswersCome(2));
   hung_.Release();
@@ -297,7 +297,7 @@ TEST_CASE_METHOD(HungReadsTest, "A hung read counts for each job that wants it",
                  "[local][hung_reads]") {
   HangJob1(/*ticket=*/7);
   BeginFor({.job = 3});
-  AwaitAnswers(1);  // the first read is known to hang
+  AwaitAnswers(1);  // the first read then counts as hanging
   source_->Share(7, {.job = 2});
   BeginFor({.job = 2});
   BeginFor({.job = 3});
@@ -307,7 +307,7 @@ TEST_CASE_METHOD(HungReadsTest, "A hung read counts for each job that wants it",
   AwaitAnswers(4);
 }
 
-// --- Threads that the system refuses.
+// --- Threads that the system does not start.
 
 TEST_CASE_METHOD(LocalSourceTest,
                  "The local source refuses reads that can have no thread",

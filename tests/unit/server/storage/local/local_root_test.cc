@@ -39,7 +39,7 @@ class LocalRootTest {
     return *LocalRoot::Create(scratch_.Open("train"), scratch_.Path("train"));
   }
 
-  // Returns a root with other/ as an extra root.
+  // Returns a root whose extra root is other/.
   std::shared_ptr<const LocalRoot> RootWithExtra() {
     std::vector<ExtraRoot> extra;
     extra.push_back({scratch_.Open("other"), scratch_.Path("other")});
@@ -73,8 +73,8 @@ TEST_CASE_METHOD(LocalRootTest, "A local root opens what lies beneath it",
   CHECK_THAT(Root()->OpenDirectory("class_a"), IsOk());
 }
 
-// The kernel cannot tell where ".." leads while anything on the host is being
-// renamed.
+// While anything on the host is being renamed, the kernel cannot tell where
+// ".." leads.
 TEST_CASE_METHOD(LocalRootTest, "A local root opens files while others rename",
                  "[local][local_root]") {
   std::string path;
@@ -278,12 +278,13 @@ TEST_CASE_METHOD(LocalRootTest,
   CHECK(known_as("train", "file://" + scratch_.Path("train") + "/") ==
         *Root()->identity());
   CHECK(known_as("other", scratch_.Path("train")) != *Root()->identity());
-  // Links of the same directory may lead elsewhere if its path is another one.
+  // If the path of the same directory is another one, its links may lead
+  // elsewhere.
   CHECK(known_as("train", "/data") != *Root()->identity());
 }
 
-// A link that flips between inside and outside while it is opened is followed
-// inside or refused, never followed outside.
+// While a link is opened, it flips between inside and outside. The link is
+// followed inside or refused, but never followed outside.
 TEST_CASE_METHOD(LocalRootTest, "Races never lead outside a local root",
                  "[local][local_root]") {
   const auto root = Root();
@@ -352,7 +353,7 @@ TEST_CASE_METHOD(LocalRootTest,
   const std::string beyond = root->FileSystemOf("class_b/x.jpg");
   CAPTURE(beyond);
   CHECK(beyond.starts_with(LocalRoot::kBeyond));
-  // Files beyond another root belong to another domain.
+  // With another root, files outside of it belong to another domain.
   const auto other = *LocalRoot::Create(scratch_.Open(), "/other");
   other->crossings().Add("class_b/x.jpg");
   CHECK(other->FileSystemOf("class_b/x.jpg") != beyond);
@@ -373,7 +374,7 @@ TEST_CASE_METHOD(LocalRootTest,
   CAPTURE(beyond);
   CHECK(beyond.starts_with(LocalRoot::kBeyond));
   CHECK(sibling->FileSystemOf("y.jpg") == beyond);
-  // Other extra roots lie elsewhere.
+  // With other extra roots, links lead elsewhere.
   const auto alone = Root();
   alone->crossings().Add("y.jpg");
   CHECK(alone->FileSystemOf("y.jpg") != beyond);

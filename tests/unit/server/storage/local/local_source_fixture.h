@@ -62,7 +62,7 @@ class FaultyFiles final : public FileSystem {
   std::size_t longest_pread = SIZE_MAX;
 };
 
-// A source of one thread, and a file to read.
+// A source with one thread, and a file to read.
 class LocalSourceTest {
  protected:
   LocalSourceTest()

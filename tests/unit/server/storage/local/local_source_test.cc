@@ -34,7 +34,7 @@ using tests::ElementsAre;
 using tests::IsOk;
 using tests::StartsWith;
 
-// A LocalSource that shares nothing out by jobs.
+// A LocalSource without shares for jobs.
 class UnscheduledSource final : public SharedOutSource {
  public:
   explicit UnscheduledSource(const LocalSourceOptions& options)
@@ -76,8 +76,8 @@ TEST_CASE_METHOD(
               "was replaced or changed");
 }
 
-// The file is written while it is read, and its time is set back. The source
-// gives no mix of old and new bytes.
+// The file is written while it is read, and its modification time is restored.
+// The source does not mix old and new bytes.
 TEST_CASE_METHOD(
     LocalSourceTest,
     "The local source reads a file again whose revision changes meanwhile",
@@ -89,7 +89,7 @@ TEST_CASE_METHOD(
   files_.on_pread = [&] {
     if (files_.preads > changes) return;
     const std::int64_t before = root_->Stat("a/x.jpg")->revision.ctime_nanos;
-    // Writes go on until the file system's clock has ticked.
+    // Writes until the file system's clock has ticked.
     while (root_->Stat("a/x.jpg")->revision.ctime_nanos == before) {
       std::fstream(path, std::ios::in | std::ios::out) << "abcdefghij";
       std::filesystem::last_write_time(path, time);
@@ -199,7 +199,7 @@ class LocalSourceQueueTest : public LocalSourceTest {
     source_->Read({&request, 1});
   }
 
-  // Lets all reads go, and waits for them.
+  // Lets all reads continue, and waits for them.
   void Finish() {
     go_.count_down();
     while (done_ < added_) std::this_thread::yield();
@@ -268,7 +268,7 @@ class CrossingTest : public LocalSourceTest {
   std::shared_ptr<const LocalRoot> linked_;
 };
 
-// Queued reads, too, must not follow a link that is known by now.
+// Queued reads must not follow a link, either, once the link is known.
 TEST_CASE_METHOD(CrossingTest,
                  "A local source of one file system never leaves it",
                  "[local][local_source]") {

@@ -5,8 +5,8 @@
 namespace forebay::storage::local {
 namespace {
 
-// Makes `reads` reads, of which `held` in a hundred are in the cache. Returns
-// how many reads asked.
+// Makes `reads` reads. Of each hundred, `held` are in the page cache. Returns
+// how many reads first looked into the cache.
 int Asked(PageCacheHitRate* page_cache_hit_rate, int reads, int held) {
   int asked = 0;
   for (int i = 0; i < reads; ++i) {

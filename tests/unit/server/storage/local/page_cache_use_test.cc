@@ -14,8 +14,8 @@ constexpr std::uint64_t kFileBytes = 50'000;
 
 class PageCacheUseTest {
  protected:
-  // Reads an epoch while the cache holds nothing. Returns how many reads went
-  // through the cache.
+  // Reads an epoch while the page cache is empty. Returns how many reads used
+  // the page cache.
   int Epoch(std::uint64_t job = 1) {
     int through = 0;
     for (int i = 0; i < kFiles; ++i) {
@@ -42,7 +42,7 @@ TEST_CASE_METHOD(PageCacheUseTest,
                  "[local][page_cache_use]") {
   room_ = kFiles * kFileBytes * 6 / 5;
   for (int epoch = 0; epoch < 3; ++epoch) CHECK(Epoch() == kFiles);
-  // Another job that reads the same needs no more room.
+  // Another job that reads the same files needs no more memory.
   CHECK(Epoch(2) == kFiles);
 }
 
@@ -52,7 +52,7 @@ TEST_CASE_METHOD(PageCacheUseTest,
   room_ = kFiles * kFileBytes / 2;
   Epoch();
   CHECK(Epoch() < kFiles / 8);
-  // Memory has become free.
+  // More memory has become free.
   room_ = kFiles * kFileBytes * 2;
   Epoch();
   CHECK(Epoch() == kFiles);

@@ -95,7 +95,8 @@ TEST_CASE("A page pool keeps some of what it mapped", "[local][page_pool]") {
   CHECK(pool->spare() == 5 * kPage);
   third.reset();  // more than the pool may keep
   CHECK(pool->spare() == 5 * kPage);
-  const auto other = pool->Take(kPage);  // no kept memory has this length
+  // The pool has no memory of this length.
+  const auto other = pool->Take(kPage);
   CHECK(pool->spare() == 5 * kPage);
   const auto again = pool->Take(2 * kPage - 1);
   CHECK(again.get() == kept);

@@ -41,8 +41,8 @@ TEST_CASE("The parts of a file's revision say what counts in it",
   CHECK(RevisionOf(stat, {}) == Revision());
 }
 
-// Runs on the test's own file system, if it is one of those above, and on
-// tmpfs.
+// Runs in tmpfs, and on the test's own file system if that is one of those
+// above.
 class RevisionTest {
  public:
   // A folder; "" means the test's own.

@@ -64,7 +64,8 @@ class RingTest {
     REQUIRE_THAT(ring_->Enable(), IsOk());
   }
 
-  // Submits, and waits for `count` results. Returns them by read.
+  // Submits reads, and waits for `count` results, which it returns by the
+  // reads' numbers.
   std::map<std::uint64_t, int> Results(std::size_t count) {
     std::map<std::uint64_t, int> results;
     while (results.size() < count) {
@@ -134,7 +135,7 @@ TEST_CASE_METHOD(RingTest, "An io_uring ring reads registered files by number",
   CHECK(read(1) == -EBADF);
 }
 
-// A completion may prepare the next read, as often as there is one.
+// A completion may prepare the next read, again and again.
 TEST_CASE_METHOD(RingTest,
                  "An io_uring ring goes on for more reads than it has entries",
                  "[local][ring]") {

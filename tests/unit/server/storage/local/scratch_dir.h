@@ -13,7 +13,7 @@
 
 namespace forebay::storage::local {
 
-// A directory of its own for one test, which is removed with all that it holds.
+// A directory for one test, which is removed with everything in it.
 class ScratchDir {
  public:
   ScratchDir() {

@@ -1,5 +1,5 @@
-// Tests of transaction ids of files: a program that writes through a mapping
-// changes a file without a new time.
+// Tests of transaction ids in files. A program that writes through a mapping
+// changes a file without changing its modification time.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -53,8 +53,8 @@ class TransactionLayout final : public ObjectLayout {
   mutable int looks = 0;
 };
 
-// A mapping of a file that was already written through: the kernel notes the
-// time only of a page's first write.
+// A mapping of a file, of which every page was already written. The kernel sets
+// the file's time only at the first write to a page.
 class Mapping {
  public:
   explicit Mapping(const std::string& path) {
@@ -84,8 +84,8 @@ class TransactionIdTest : public UringSourceTest {
  protected:
   TransactionIdTest() { scratch_.Write("database", std::string(kBytes, 'x')); }
 
-  // Returns a request for the first bytes of the version with that transaction
-  // id.
+  // Returns a request for the first bytes of the version with the transaction
+  // id `transaction_id`.
   ReadRequest AtTransaction(std::uint64_t transaction_id,
                             std::uint64_t length = 4) {
     ReadRequest request = Request("database");
@@ -102,7 +102,7 @@ class TransactionIdTest : public UringSourceTest {
                Contains("database: was replaced or changed since"));
   }
 
-  // Reads before and after a change that leaves the file's times as they were.
+  // Reads before and after a change that leaves the file's times unchanged.
   void TellsOfAChange(std::uint64_t length) {
     Mapping mapping(scratch_.Path("database"));
     ReadRequest request = AtTransaction(1, length);
@@ -115,7 +115,7 @@ class TransactionIdTest : public UringSourceTest {
     ExpectChanged(request);
     ExpectChanged(AtTransaction(1, length));
     CHECK(Read(AtTransaction(2, length))->substr(0, 4) == "bxxx");
-    // Without a transaction id, the file's times alone count.
+    // Without a transaction id, only the file's times show changes.
     CHECK(Read(AtTransaction(0, length))->substr(0, 4) == "bxxx");
     CHECK(layout_->looks > 2);
   }
@@ -135,7 +135,8 @@ TEST_CASE_METHOD(TransactionIdTest,
                  "Threads of the io_uring source tell of a change of a file's "
                  "transaction id",
                  "[local][transaction_id]") {
-  // The kernel says that reads would wait for the disk, so threads make them.
+  // The kernel answers that reads would wait for the disk, so threads make the
+  // reads.
   Start({{SYS_preadv2, EAGAIN}});
   TellsOfAChange(4);
 }

@@ -35,14 +35,14 @@ inline std::string RandomText(std::size_t length, std::uint32_t seed) {
   return text;
 }
 
-// A system call that the kernel refuses to the source's threads, and the error
-// that it gives.
+// A system call that the kernel refuses to the source's threads, and the errno
+// that it returns.
 struct Refusal {
   int system_call;
   int error_number;
 };
 
-// A source of each test's own, over its own files.
+// A new source for each test, with files of its own.
 class UringSourceTest {
  protected:
   UringSourceTest() {
@@ -66,7 +66,7 @@ class UringSourceTest {
   // Returns the space of a page cache into which nothing fits.
   static std::uint64_t NoRoom() { return 0; }
 
-  // Makes the source anew.
+  // Makes a new source.
   void Start(const std::vector<Refusal>& refusals = {},
              UringSourceOptions options = {}) {
     source_.reset();
@@ -123,14 +123,15 @@ class UringSourceTest {
     std::vector<ReadRequest> requests;
     for (int i = 0; i < kFiles; ++i) {
       requests.push_back(Request(ColdName(i)));
-      // Some requests are for ranges that begin and end at odd offsets.
+      // Some requests have ranges with odd begins and ends.
       if (i % 3 == 1) {
         requests.back().offset = 5001;
         requests.back().length -= 5101;
       }
       requests.back().done = [&, i](absl::StatusOr<ReadResult> result) {
         statuses[i] = result.status();
-        // The bytes are checked now: their buffer serves the next read.
+        // The bytes are checked here, because the next read reuses their
+        // buffer.
         are_right[i] = result.ok() && IsOfColdFile(i, *result);
         done.count_down();
       };
@@ -144,7 +145,7 @@ class UringSourceTest {
     }
   }
 
-  // Whether a result has what ReadManyColdFiles asks for.
+  // Whether a result has the bytes that ReadManyColdFiles requested.
   bool IsOfColdFile(int i, const ReadResult& result) const {
     const std::string text(result.bytes.span().begin(),
                            result.bytes.span().end());

@@ -52,7 +52,7 @@ class UringSourceQueueTest : public UringSourceTest {
     source_->Read({&request, 1});
   }
 
-  // Lets all reads go, and waits for them.
+  // Lets all reads continue, and waits for them.
   void Finish() {
     go_.count_down();
     while (done_ < added_) std::this_thread::yield();
@@ -96,7 +96,7 @@ TEST_CASE_METHOD(UringSourceQueueTest,
   CHECK(std::is_sorted(codes_.begin(), codes_.end()));
 }
 
-// The file system never tells whether a read would wait, so threads make all
+// The file system cannot tell whether a read would wait, so threads make all
 // reads.
 TEST_CASE_METHOD(UringSourceTest,
                  "Threads of a ring's source learn who joins a read that "

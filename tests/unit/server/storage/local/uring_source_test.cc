@@ -47,7 +47,7 @@ TEST_CASE_METHOD(UringSourceTest,
   ReadManyColdFiles();
 }
 
-// The kernel answers as if its caches held nothing, not even names.
+// The kernel answers as if its caches were empty, even of names.
 TEST_CASE_METHOD(
     UringSourceTest,
     "The io_uring source waits in the ring where the caches hold nothing",
@@ -61,18 +61,19 @@ TEST_CASE_METHOD(
               "a part of this path is not a directory");
 }
 
-// The source reads past the page cache from some point on, if the file system
-// can.
+// After some reads, the source bypasses the page cache if the file system
+// allows it.
 TEST_CASE_METHOD(
     UringSourceTest,
     "The io_uring source reads files that are never in the page cache",
     "[local][uring_source]") {
-  // The pinned memory is all of the source's memory, a part of it, and nothing.
+  // In the three cases, all memory of the source is pinned, a part of it, and
+  // none.
   for (const std::size_t pinned : {8 << 20, 1 << 20, 0}) {
     Start({}, {.page_cache_room = NoRoom, .pinned_bytes = pinned, .pool = {}});
     for (int i = 0; i < 5; ++i) ReadManyColdFiles();
   }
-  // A file that was just written is read as it was written.
+  // The bytes of a file that was just written are correct.
   scratch_.Write("new", std::string(100'000, 'n'));
   CHECK(*Read(Request("new")) == std::string(100'000, 'n'));
 }
@@ -91,16 +92,16 @@ TEST_CASE_METHOD(UringSourceTest, "The io_uring source reads files in parts",
     part.length = 16'384 + random() % 20'000;
     CAPTURE(i);
     CHECK(*Read(part) == content.substr(part.offset, part.length));
-    // Small parts take another path in the source.
+    // Small parts are read by another code path of the source.
     part.length = 100;
     CHECK(*Read(part) == content.substr(part.offset, 100));
   }
-  // The file is written in place, so it is no longer the version asked for.
+  // The file is overwritten in place, so it is no longer the requested version.
   scratch_.Write("shard", content + "more");
   ReadRequest part = whole;
   part.length = 20'000;
   CHECK_THAT(Read(part), HasCode(absl::StatusCode::kFailedPrecondition));
-  // The file is replaced: its name now stands for another file, which is read.
+  // The file is replaced. Its name now means another file, which is read.
   const std::string other = RandomText(1 << 20, 7);
   scratch_.Write("other", other);
   std::filesystem::rename(scratch_.Path("other"), scratch_.Path("shard"));
@@ -146,7 +147,7 @@ TEST_CASE_METHOD(UringSourceTest,
   const Revision now = request.version.revision;
   CHECK(*Read(request, &seen) == "0123456789");
   CHECK(seen == now);
-  // Bytes that the reader has already are not read again.
+  // Bytes that the reader already has are not read again.
   request.unless = now;
   CHECK_THAT(*Read(request), Catch::Equals(""));
   request.unless = Revision{now.inode, now.ctime_nanos - 1};
@@ -221,7 +222,7 @@ TEST_CASE_METHOD(UringSourceTest,
               "declare extra_roots=[...] to allow it");
   scratch_.Link("a/in.jpg", "x.jpg");
   CHECK(*Read(Request("a/in.jpg")) == "0123456789");
-  // The link leads out, and back in by the root's own path.
+  // The link leads outside, and back inside by the root's own path.
   scratch_.Link("a/back.jpg", scratch_.Path("a/x.jpg"));
   CHECK(*Read(Request("a/back.jpg")) == "0123456789");
   scratch_.Link("a/loop.jpg", "loop.jpg");
@@ -232,7 +233,7 @@ TEST_CASE_METHOD(UringSourceTest,
 TEST_CASE_METHOD(UringSourceTest,
                  "The io_uring source reports a file that ends early",
                  "[local][uring_source]") {
-  Start({{SYS_preadv2, 0}});  // every read finds the file's end
+  Start({{SYS_preadv2, 0}});  // every read then finds the file's end
   ExpectError(Request(), absl::StatusCode::kDataLoss,
               "ends after 0 of 10 bytes");
 }
@@ -252,7 +253,7 @@ TEST_CASE_METHOD(
                              "/sys/devices/system/cpu");
   CHECK_FALSE(root_->on_this_host());
   const base::Fd kept(*root_->Open("online"));
-  // Sysfs says that every file is as long as a page.
+  // sysfs reports that every file is as long as a page.
   REQUIRE(Request("online").version.size == 4096);
   const absl::Status status = Read(Request("online")).status();
   CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));

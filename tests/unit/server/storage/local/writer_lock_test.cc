@@ -21,7 +21,7 @@ class WriterLockTest {
 
   bool IsLocked() { return *IsLockedByWriter(*root_, "a.h5"); }
 
-  // Returns a descriptor with a lock, which ends with the descriptor.
+  // Returns a descriptor that holds a lock on the file.
   base::Fd Locked(int operation) {
     base::Fd file(open(scratch_.Path("a.h5").c_str(), O_RDONLY | O_CLOEXEC));
     CHECK(flock(file.get(), operation | LOCK_NB) == 0);

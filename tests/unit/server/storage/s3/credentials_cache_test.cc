@@ -23,7 +23,8 @@ using tests::IsOk;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-// A server that wants keys, and a client with credentials that a test changes.
+// A server that requires keys, and a client with credentials that a test
+// changes.
 class CredentialsCacheTest {
  protected:
   CredentialsCacheTest()
@@ -95,7 +96,7 @@ TEST_CASE_METHOD(CredentialsCacheTest, "Expired S3 keys are looked for again",
   Have(Keys{"id", "secret", "new"});
   CHECK_THAT(Get(), IsOk());
   CHECK(looks_ == 2);
-  // The new keys are those of another account.
+  // The new keys belong to another account.
   wall_.Advance(30 * kSecond);
   server_.SetKeys({"id2", "secret", "new"});
   Have(Keys{"id2", "secret", "new"});
@@ -113,7 +114,7 @@ TEST_CASE_METHOD(CredentialsCacheTest,
   CHECK_THAT(Get().message(), Contains("ExpiredToken"));
   CHECK(server_.asked() == asked + 2);
   CHECK(looks_ == 2);
-  // The next call does not look for keys again at once.
+  // The next call does not look for new keys again at once.
   CHECK_FALSE(Get().ok());
   CHECK(server_.asked() == asked + 3);
   CHECK(looks_ == 2);
@@ -174,7 +175,7 @@ TEST_CASE_METHOD(
         peer.Answer(403, "Date: Tue, 31 Dec 2030 23:00:00 GMT\r\n",
                     ErrorXml("RequestTimeTooSkewed"));
       });
-  // Returns the time of the last signature.
+  // Returns the time of the latest signature.
   const auto get = [&] {
     http::Call call;
     call.request.url = strict.url() + "/bucket/a";

@@ -76,14 +76,14 @@ TEST_CASE("An S3 fault names the region of a bucket that lies elsewhere",
     CHECK_THAT(FaultOf(answer), HasCode(absl::StatusCode::kInvalidArgument));
     CHECK_THAT(FaultOf(answer).message(), Contains(remedy));
   }
-  // HEAD answers have no body, and a request with another region's signature
-  // gets another code.
+  // HEAD answers have no body. A request signed for another region gets another
+  // code.
   answer.body = "";
   CHECK_THAT(FaultOf(answer).message(), Contains(remedy));
   answer = AnswerOf(400, ErrorXml("AuthorizationHeaderMalformed", "x",
                                   "<Region>eu-west-1</Region>"));
   CHECK_THAT(FaultOf(answer).message(), Contains(remedy));
-  // Other answers tell the region as well, and keep their own errors.
+  // Other answers also tell the region, but keep their own errors.
   answer = AnswerOf(404, ErrorXml("NoSuchKey"));
   answer.headers = {{"x-amz-bucket-region", "eu-west-1"}};
   CHECK_THAT(FaultOf(answer), HasCode(absl::StatusCode::kNotFound));

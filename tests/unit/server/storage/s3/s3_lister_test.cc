@@ -146,8 +146,8 @@ TEST_CASE_METHOD(
 TEST_CASE_METHOD(S3ListerTest,
                  "The S3 lister ends a list without end with an error",
                  "[s3][s3_lister]") {
-  // Pages are empty, or have one of two folders in turns. Each names a next
-  // page that nobody has seen.
+  // The pages are empty, or contain one of two folders in turns. Each page
+  // names a next page with a new token.
   for (const std::vector<std::string>& folders :
        std::vector<std::vector<std::string>>{{}, {"a/", "b/"}}) {
     std::atomic<std::size_t> asked = 0;

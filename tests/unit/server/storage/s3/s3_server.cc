@@ -118,8 +118,8 @@ http::Reply S3Server::List(const http::RequestTarget& target) const {
         one_level ? key.find('/', prefix.size()) : key.npos;
     const std::string shown =
         key.substr(0, std::min(slash, key.size() - 1) + 1);
-    // Objects of a folder that is already in the list come after its name, and
-    // are skipped.
+    // The list already has the folder's name. The folder's objects come after
+    // that name, and are skipped.
     if (shown <= last) continue;
     if (count++ == page_size_) {
       next = absl::StrCat("<IsTruncated>true</IsTruncated>",

@@ -17,8 +17,8 @@
 
 namespace forebay::storage::s3 {
 
-// An S3 bucket, "bucket", in memory. It lists in pages, and reads with ETags,
-// preconditions and checksums. It looks at the names of keys, not at
+// An S3 bucket, "bucket", in memory. Lists come in pages, and reads have ETags,
+// preconditions and checksums. The server checks the names of keys, but not
 // signatures, which the tests with moto check. Thread-safe; a test sets its
 // faults.
 class S3Server {
@@ -31,18 +31,18 @@ class S3Server {
   // Stores an object, and returns the generation of its version.
   std::int64_t Put(const std::string& key, std::string content);
   void Remove(const std::string& key);
-  // Requires these keys of requests from now on; keys without an ID require
-  // none.
+  // From now on, requests must have these keys. Keys without an ID mean that
+  // they need none.
   void SetKeys(const Keys& keys);
-  // Answers all requests with `reply` from now on; a status of 0 means good
+  // From now on, answers all requests with `reply`. A status of 0 means good
   // answers.
   void SetAnswer(const http::Reply& reply);
-  // Spoils answers while the returned scope lives.
+  // While the returned scope lives, spoils answers.
   http::FaultChoice::Scope SetFaults(http::FaultChoice::Choose choose) {
     return faults_.Set(std::move(choose));
   }
   int asked() const;
-  // Returns the number of requests that named the ETag that they want.
+  // Returns the number of requests that named the ETag they wanted.
   int asked_for_tag() const;
 
  private:

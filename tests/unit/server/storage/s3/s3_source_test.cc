@@ -1,5 +1,5 @@
-// Tests of reads from a server that speaks as S3 does, and from one that does
-// not.
+// Tests of reads from a server that follows S3's protocol, and from a server
+// that does not.
 
 #include <atomic>
 #include <memory>
@@ -39,7 +39,8 @@ TEST_CASE("An S3 root takes S3 URIs and makes the URLs of requests from them",
   CHECK(root->ListUrl("", false, "") ==
         "http://e/my-bucket/?encoding-type=url&list-type=2&max-keys=1000&"
         "prefix=a%20b%2Fc%2F");
-  // Two spellings of one place have one identity, so they share cached entries.
+  // Two spellings of one place have the same identity, so they share cached
+  // entries.
   CHECK(*root->identity() ==
         *(*S3Root::Create("s3://my-bucket/a b/c", kEndpoint))->identity());
   CHECK(*root->identity() !=
@@ -144,9 +145,9 @@ TEST_CASE_METHOD(S3SourceTest, "A read from S3 gets over each passing fault",
     const std::string content(size, 'x');
     const ReadRequest request = Put("a", content);
     for (const http::Fault fault : http::kPassingFaults) {
-      // This fault asks for a wait, in real time.
+      // This fault demands a wait in real time.
       if (fault == http::Fault::k429) continue;
-      // A request for a whole object does not recover from this fault.
+      // With this fault, a request for a whole object cannot succeed.
       if (size == 900 && fault == http::Fault::kNoRange) continue;
       std::atomic<int> asked = 0;
       const auto faults = server_.SetFaults([&](const S3Server::Asked&) {

@@ -206,7 +206,7 @@ TEST_CASE_METHOD(FindCredentialsTest,
   CHECK_THAT(Find()->name, Contains("no credentials"));
   scratch_.Write("missing", "[somebody]\n");
   CHECK_FALSE(Find()->keys.has_value());
-  // Files and profiles must exist if they are named.
+  // A file or profile that is named must exist.
   environment_.profile = "work";
   CHECK_THAT(Find(), HasCode(absl::StatusCode::kNotFound));
   settings_.credentials = scratch_.Path("elsewhere");

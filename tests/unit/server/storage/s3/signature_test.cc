@@ -1,5 +1,6 @@
-// Compares signatures with AWS's own: its test suite, and the examples of the
-// S3 User Guide ("Signature Calculations for the Authorization Header").
+// Compares signatures with AWS's own. They come from its test suite, and from
+// the examples of the S3 User Guide ("Signature Calculations for the
+// Authorization Header").
 
 #include "server/storage/s3/signature.h"
 

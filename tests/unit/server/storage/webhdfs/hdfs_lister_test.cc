@@ -64,7 +64,7 @@ class HdfsListerTest {
     return names;
   }
 
-  // Puts files into some folders, and returns how they are listed.
+  // Puts files into some folders, and returns the lists of these folders.
   std::map<std::string, std::vector<std::string>> Fill() {
     std::map<std::string, std::vector<std::string>> expected;
     const auto put = [&](const std::string& folder, const std::string& name) {
@@ -75,7 +75,8 @@ class HdfsListerTest {
       const std::string name = "f" + std::to_string(folder);
       for (int i = 0; i < 7; ++i)
         put(name, name + "/" + (i % 2 ? "sub/" : "") + std::to_string(i));
-      // These names sort before and after the folder of nearly that name.
+      // These names sort just before and after those in the folder with a
+      // similar name.
       for (const char* other : {"/sub-", "/sub.jpg", "/sub0", "/sub/ü/1"})
         put(name, name + other);
     }
@@ -131,7 +132,7 @@ TEST_CASE_METHOD(
                  IsOk());
     CHECK(listed ==
           std::map<std::string, ObjectVersion>{{"a", one}, {"f/b", below}});
-    // Another file has the same size and time.
+    // Another file has the same size and modification time.
     server_.Put("/p/a", "two");
     CHECK((*lister_.Stat(*root_, "a", {}) == one) == !has_checksums);
   }
@@ -188,7 +189,8 @@ TEST_CASE_METHOD(HdfsListerTest, "An HDFS lister gives up a list without end",
               {"pathSuffix": "a", "type": "FILE", "length": 1,
                "modificationTime": 1}]}}}})"});
   CHECK_THAT(List(*root_), HasCode(absl::StatusCode::kDataLoss));
-  // Each part says that ever fewer entries follow, and brings nothing new.
+  // Each part claims that fewer entries follow than before, but has no new
+  // entries.
   for (const std::string entry :
        {"", R"({"pathSuffix": "a", "type": "SYMLINK"})"}) {
     std::atomic<std::int64_t> left = INT64_MAX;
@@ -205,7 +207,7 @@ TEST_CASE_METHOD(HdfsListerTest, "An HDFS lister gives up a list without end",
     CHECK_THAT(List(*root).status().message(),
                Contains("do not come to an end"));
   }
-  // Each folder has another folder in it.
+  // Each folder contains another folder.
   server_.SetAnswer({200, "", R"({"FileStatuses": {"FileStatus": [
                        {"pathSuffix": "a", "type": "DIRECTORY"}]}})"});
   CHECK_THAT(List(*root_).status().message(), Contains("too deep"));

@@ -39,8 +39,8 @@ std::string Md5(const std::string& text) {
   return std::string(reinterpret_cast<const char*>(digest), size);
 }
 
-// Returns the checksum of a file of one block: the MD5 of its blocks' MD5s of
-// the CRC-32C of each 512 bytes.
+// Returns the checksum of a file of one block. The checksum is the MD5 of the
+// MD5 of the CRC-32Cs, one of each 512 bytes.
 std::string Checksum(std::string_view content) {
   std::string sums;
   for (; !content.empty(); content.remove_prefix(
@@ -214,7 +214,8 @@ http::Reply HdfsServer::List(const http::RequestTarget& target,
     else
       entries[entry] = {{"pathSuffix", entry}, {"type", "DIRECTORY"}};
   }
-  const auto file = files_.find(path);  // a file's list is the file itself
+  // The list of a file has the file itself.
+  const auto file = files_.find(path);
   if (file != files_.end()) entries[""] = StatusOf("", file->second);
   if (entries.empty()) return NotFound(path);
   const bool in_parts = target.Field("op") == "LISTSTATUS_BATCH";

@@ -17,10 +17,10 @@
 
 namespace forebay::storage::webhdfs {
 
-// A name node of HDFS and a data node, in memory, by the documented interface
-// ("WebHDFS REST API"). Lists come in parts or whole, and reads and checksums
-// lead from the one node to the other. A real cluster is not a library, and
-// takes gigabytes. Thread-safe; a test sets its faults.
+// A name node and a data node of HDFS, in memory, with the documented interface
+// ("WebHDFS REST API"). Lists come in parts or whole. The name node redirects
+// reads and checksums to the data node. A real cluster is not a library, and
+// needs gigabytes. Thread-safe; a test sets its faults.
 class HdfsServer {
  public:
   using Asked = http::HttpServer::Asked;
@@ -31,31 +31,32 @@ class HdfsServer {
   const std::string& url() const { return name_node_.url(); }
   // Returns the name node's "host:port".
   std::string authority() const { return url().substr(7); }
-  // Stores a file, whose `path` begins with a slash. Returns the file's
-  // version, as it is listed.
+  // Stores a file, whose `path` begins with a slash. Returns the file's version
+  // as in lists.
   ObjectVersion Put(const std::string& path, std::string content);
   void Remove(const std::string& path);
-  // Requires this token of requests from now on; "" requires none.
+  // From now on, requests must have this token; "" means that they need none.
   void SetToken(const std::string& token);
-  // Makes lists come whole from now on, as from old servers.
+  // From now on, lists come whole, as from old servers.
   void ForgetParts();
-  // Leaves out the numbers in statuses from now on, and gives all files the
-  // same time, as some gateways do. Checksums are kept if `has_checksums`.
+  // From now on, statuses lack the files' numbers, and all files have the same
+  // modification time, as at some gateways. If `has_checksums`, there are still
+  // checksums.
   void ForgetNumbers(bool has_checksums);
-  // Makes the name node lead to `url` from now on, instead of to the data node.
+  // From now on, the name node redirects to `url` instead of to the data node.
   void LeadTo(const std::string& url);
-  // Makes the name node lead to itself from now on, by the name that it was
-  // asked by. It then is the data node, too, as a gateway is.
+  // From now on, the name node redirects to itself, by the host name in the
+  // request. It is then also the data node, as a gateway is.
   void BeGateway();
-  // Answers all requests with `reply` from now on; a status of 0 means good
+  // From now on, answers all requests with `reply`. A status of 0 means good
   // answers.
   void SetAnswer(const http::Reply& reply);
-  // Spoils the answers of both nodes while the returned scope lives.
+  // While the returned scope lives, spoils the answers of both nodes.
   http::FaultChoice::Scope SetFaults(http::FaultChoice::Choose choose) {
     return faults_.Set(std::move(choose));
   }
   int asked() const;
-  // Returns the last request of the data node, with its query.
+  // Returns the latest request to the data node, with its query.
   http::RequestTarget last_read() const;
 
  private:

@@ -35,7 +35,7 @@ class WebHdfsSourceTest {
         ranged_(std::in_place, &client_, &protocol_, nullptr,
                 http::RangedSourceOptions{8, 1000}),
         source_(std::in_place, &client_, &*ranged_) {}
-  ~WebHdfsSourceTest() { ranged_.reset(); }  // ends first
+  ~WebHdfsSourceTest() { ranged_.reset(); }  // must be destroyed first
 
   static http::RetryOptions Options() {
     http::RetryOptions options;
@@ -124,12 +124,12 @@ TEST_CASE_METHOD(
   server_.ForgetNumbers(true);
   const ReadRequest request = Put("a", std::string(2500, 'a'));
   CHECK(*Read(request) == std::string(2500, 'a'));
-  // The new file has the same size, and the same time.
+  // The new file has the same size and modification time.
   server_.Put("/p/a", std::string(2500, 'b'));
   CHECK(Read(request).status() == absl::FailedPreconditionError(kChanged));
   server_.Put("/p/a", std::string(2500, 'a'));
   CHECK(*Read(request) == std::string(2500, 'a'));
-  // The file's checksum cannot be had for a while.
+  // For a while, requests for the file's checksum fail.
   std::atomic<int> asked = 0;
   const auto faults = server_.SetFaults([&](const HdfsServer::Asked& sent) {
     const bool spoils =
@@ -165,7 +165,8 @@ TEST_CASE_METHOD(
   http::Client client(engine.get(), Options(), 1);
   http::HedgeOptions soon;
   soon.first_delay_nanos = 10'000'000;
-  std::optional<VersionedSource> versioned;  // ends after the sources below it
+  // Destroyed after the sources that use it.
+  std::optional<VersionedSource> versioned;
   http::RangedSource ranged(&client, &protocol_);
   versioned.emplace(&client, &ranged, soon);
   std::latch read(1);
@@ -188,7 +189,7 @@ TEST_CASE_METHOD(
     "An answer that ends early is not a new version of a WebHDFS file",
     "[webhdfs][webhdfs_source]") {
   const ReadRequest request = Put("a", "hello");
-  // The data node has less of the file than the name node says.
+  // The data node has fewer bytes of the file than the name node says.
   const http::HttpServer stale(
       [](const HdfsServer::Asked&, http::HttpServer::Peer& peer) {
         peer.Answer(200, "", "hel");
@@ -197,7 +198,7 @@ TEST_CASE_METHOD(
   CHECK(
       Read(request).status() ==
       absl::UnavailableError("a: the data nodes send less of it than it has"));
-  // A lost connection looks like the end of an answer without a length.
+  // If an answer has no length, a lost connection looks like the answer's end.
   std::atomic<int> asked = 0;
   const http::HttpServer careless(
       [&](const HdfsServer::Asked&, http::HttpServer::Peer& peer) {
@@ -223,7 +224,7 @@ TEST_CASE_METHOD(WebHdfsSourceTest,
   }
   server_.LeadTo("http://169.254.169.254");
   CHECK_FALSE(Read(request).ok());
-  // The name node leads in a circle.
+  // The name node redirects to itself.
   server_.LeadTo(server_.url());
   CHECK_THAT(Read(request), HasCode(absl::StatusCode::kInvalidArgument));
 }
