@@ -1,5 +1,5 @@
-# !/bin/bash Checks that libforebay.so exports only forebay_*, and needs only libc, of
-# glibc 2.34 or older.
+#!/bin/bash
+# libforebay.so shows forebay_* alone, needs libc alone, and no glibc newer than 2.34.
 set -euo pipefail
 library=$1
 
