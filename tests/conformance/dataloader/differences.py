@@ -49,8 +49,8 @@ DIFFERENT = {
         Difference("Workers are forked when there is work for them, and a large "
                    "`num_workers` gives no warning.", BaseException),
     "samplers::test_indices_are_drawn_a_bounded_number_ahead":
-        Difference("A sampler without numbers or length is asked 64 batches "
-                   "ahead."),
+        Difference("The client asks a sampler without numbers or length for 64 "
+                   "batches in advance."),
     "samplers::test_the_order_is_torchs_for_the_same_seed":
         Difference(_OWN_ORDER),
     "samplers::test_a_random_sampler_with_its_own_generator":
