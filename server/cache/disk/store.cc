@@ -111,8 +111,11 @@ void Store::Insert(Entry entry) {
 }
 
 disk::DiskSnapshot Store::Snapshot() const {
+  // The queue is read first, so that the totals include each entry that had
+  // left the queue.
+  const std::uint64_t waiting = queue_.memory();
   disk::DiskSnapshot snapshot = state_.Snapshot();
-  snapshot.waiting = queue_.memory();
+  snapshot.waiting = waiting;
   return snapshot;
 }
 
