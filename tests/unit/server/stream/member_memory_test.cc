@@ -36,8 +36,10 @@ TEST_CASE_METHOD(MemberMemoryTest,
   const Member::Terms terms = Terms(3);
   REQUIRE_THAT(memory_.Join(terms), IsOk());
   CHECK(budget_.used() == 3 * (kHost + kDevice));
+  CHECK(batch_cache_.memory().attached().size() == 1);
   FreedMemory freed;
   memory_.Leave(terms, &freed);
+  CHECK(batch_cache_.memory().attached().empty());
   memory_.Trim(&freed);
   CHECK(budget_.used() == 0);
 }
@@ -60,6 +62,7 @@ TEST_CASE_METHOD(MemberMemoryTest, "A join that is cancelled gives all back",
   const Member::Terms terms = Terms(2);
   REQUIRE_THAT(memory_.Join(terms), IsOk());
   memory_.CancelJoin(terms);
+  CHECK(batch_cache_.memory().attached().empty());
   FreedMemory freed;
   memory_.Trim(&freed);
   CHECK(budget_.used() == 0);

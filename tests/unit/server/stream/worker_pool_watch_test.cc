@@ -106,5 +106,14 @@ TEST_CASE_METHOD(WorkerPoolWatchTest,
   CHECK_FALSE(second->is_awaited);
 }
 
+TEST_CASE_METHOD(WorkerPoolWatchTest,
+                 "No other worker retries a sample with worker affinity",
+                 "[stream][worker_pool_watch]") {
+  WorkerPoolWatch watch(/*has_affinity=*/true, /*is_live=*/false);
+  const auto need = watch.BeginLook(&members_, cost_, kSecond);
+  REQUIRE(need.has_value());
+  CHECK_FALSE(need->may_retry);
+}
+
 }  // namespace
 }  // namespace forebay::stream
