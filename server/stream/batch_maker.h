@@ -32,9 +32,10 @@
 
 namespace forebay::stream {
 
-// Makes the batches of a stream, from a free slot to the publication. After
-// each change of the stream's state, plans what follows, and carries the plan
-// out: sends reads, submits tasks, and has memory made.
+// Makes the batches of a stream, from a free slot to the publication. After a
+// change of the stream's state by Update, plans what follows, and carries the
+// plan out: sends reads, submits tasks, and has memory made. Changes that let
+// nothing follow need no plan.
 //
 // Thread-safe. Owns the tasks' and reads' callbacks, which keep the owner alive
 // that SetOwner names; the collaborators outlive it. No lock is held while
@@ -138,7 +139,8 @@ class BatchMaker {
   StreamState* const state_;
   const TaskWork work_;
   SlotGrowth slots_;
-  // Keeps the owner alive; not null once SetOwner was called.
+  // This object; not null once SetOwner was called. A callback that locks this
+  // pointer keeps the owner alive.
   std::weak_ptr<BatchMaker> self_;
   // Keeps the owner alive while reads are in flight, for their callbacks.
   std::shared_ptr<BatchMaker> alive_ ABSL_GUARDED_BY(state_->mutex);

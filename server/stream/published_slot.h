@@ -21,8 +21,8 @@ namespace forebay::stream {
 class PublishedSlot {
  public:
   // Leases the slot of the batch of that key. UNAVAILABLE: the batch is not
-  // cached now, or has no good copy on any GPU although the slots have parts on
-  // GPUs.
+  // cached now, or failed, or has no good copy on any GPU although the slots
+  // have parts on GPUs.
   static absl::StatusOr<PublishedSlot> Lease(const BatchKey& key,
                                              BatchCache* batch_cache);
   // Ends the lease.

@@ -38,7 +38,8 @@ class SampleProgress {
   void EndRead(PendingSample* pending,
                absl::StatusOr<storage::ReadResult>* result);
   // Adds the CPU time of the samples that were made to their cost and to the
-  // members' counters.
+  // members' counters. Counts the made samples that were read in encoded form
+  // in the members' samples_decoded.
   void Made(absl::Span<const ReadSample> samples, std::int64_t cpu_nanos);
   // Books that the sample is done, well or with an error. A corrupt sample may
   // be replaced by another one. Returns the sample's batch if the batch is now

@@ -85,7 +85,8 @@ class SlotGrowth {
 
   const Deps deps_;
   const Aside aside_;
-  // Keeps the owner alive; not null once SetOwner was called.
+  // This object; not null once SetOwner was called. A callback that locks this
+  // pointer keeps the owner alive.
   std::weak_ptr<SlotGrowth> self_;
   SlotMaker slot_maker_;
 };

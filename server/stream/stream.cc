@@ -1,5 +1,7 @@
 // The functions that the stream's users call. Each changes the state under its
-// mutex, and lets BatchMaker plan and carry out what follows.
+// mutex. If work can follow from the change, BatchMaker plans it and carries
+// the plan out. Join, StartWorkers, Follow and Reclaim need no plan; Close needs
+// none but that of Stop.
 #include "server/stream/stream.h"
 
 #include <algorithm>

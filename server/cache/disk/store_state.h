@@ -28,10 +28,11 @@ namespace forebay::cache::disk {
 // can be found, whether the disk is used, which entries are worth storing, and
 // the totals. At most one segment is open; it alone gets new records.
 //
-// Thread-safe: each method is one step that others see as a whole. Only the
+// Thread-safe. Each method is one step that others see as a whole, except
+// Accepts, IsAdmitted and Evict, which lock the mutex several times. Only the
 // writing thread, or the thread that opens the store, calls the methods that
-// change segments. Owns the index; NextUse and the clock outlive it. Never
-// blocks. No errors.
+// check for space or change segments. Owns the index; NextUse and the clock
+// outlive it. Never blocks. No errors.
 class StoreState {
  public:
   struct Options {
@@ -40,7 +41,7 @@ class StoreState {
     std::uint64_t seed = 0;           // of the random draws for eviction
     std::string path;                 // of the volume, for messages
   };
-  // An evicted segment. Its file is still open, and its directory entry exists.
+  // An evicted segment, whose file is still open.
   struct EvictedSegment {
     Index::RemovedSegment removed;
     std::int64_t threshold_nanos = 0;  // see SegmentVictim
@@ -83,18 +84,21 @@ class StoreState {
   // Returns the totals; `waiting` stays 0.
   disk::DiskSnapshot Snapshot() const;
 
-  // --- Changes of segments.
-  // Adds the segments of an earlier store, oldest first. If the last one is not
-  // sealed, it becomes the open segment.
-  void Load(absl::Span<const Recovered> segments);
+  // --- Checks before a write.
   // Returns whether the next record has space.
   Space CheckSpace();
   // Returns whether the entry is worth storing. A full tier stores only bytes
   // that are wanted soon. A tier with space stores all bytes that any loader
   // may want.
   bool IsAdmitted(const StoreEntry& entry);
-  // Removes the segment to evict next from the index. Returns nullopt if there
-  // is none.
+
+  // --- Changes of segments.
+  // Adds the segments of an earlier store, oldest first. If the last one is not
+  // sealed, it becomes the open segment.
+  void Load(absl::Span<const Recovered> segments);
+  // Removes the segment to evict next from the index. The caller removes the
+  // segment's file, and then calls FileRemoved. Returns nullopt if there is no
+  // segment to evict.
   std::optional<EvictedSegment> Evict();
   // Adds an empty segment, which is now the open one.
   void Open(std::shared_ptr<const SegmentFile> file);
