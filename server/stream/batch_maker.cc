@@ -5,8 +5,9 @@
 // arrived wait in a decode queue until a task decodes them, straight into the
 // slot. A complete batch goes into the batch cache.
 //
-// Every event (a release, a read, a finished sample, a new slot) is handled
-// alike. With the mutex held, the handler changes the state and makes a
+// The end of a read only queues the sample, and submits a task if the queue
+// wants one. Every other event (a release, a finished sample, a new slot) is
+// handled alike. With the mutex held, the handler changes the state and makes a
 // StreamPlan of what follows (PlanLocked). Execute carries the plan out without
 // the mutex: it submits tasks, sends reads, and has memory made. No lock is
 // held while anything is read, decoded, copied or allocated, so a slow event
