@@ -212,8 +212,9 @@ void BatchMaker::RunTask(int place, const SampleTask& task) {
   }
   Submit(std::move(next));
   std::vector<ReadSample> rest;
-  const std::int64_t cpu_nanos = work_.Make(place, &samples, &rest);
-  MakeInTurn(TaskWork::RemoveLarge(&samples));
+  std::vector<ReadSample> large;
+  const std::int64_t cpu_nanos = work_.Make(place, &samples, &rest, &large);
+  MakeInTurn(std::move(large));
   // The bytes are freed before Finish gives back their part of the read window.
   for (ReadSample& sample : samples) sample.bytes = {};
   Finish(samples, cpu_nanos);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <utility>
 
 #include "server/executor/executor.h"
 
@@ -18,10 +17,20 @@ std::vector<ReadSample> RemoveFrom(std::vector<ReadSample>::iterator first,
   return removed;
 }
 
+// Removes and returns the samples that are too large for a thread.
+std::vector<ReadSample> RemoveLarge(std::vector<ReadSample>* samples) {
+  return RemoveFrom(std::partition(samples->begin(), samples->end(),
+                                   [](const ReadSample& sample) {
+                                     return !sample.too_large;
+                                   }),
+                    samples);
+}
+
 }  // namespace
 
 std::int64_t TaskWork::Make(int place, std::vector<ReadSample>* samples,
-                            std::vector<ReadSample>* rest) const {
+                            std::vector<ReadSample>* rest,
+                            std::vector<ReadSample>* large) const {
   const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
   const std::int64_t end = clock_->NowNanos() + executor::kLongTaskNanos;
   auto next = samples->begin();
@@ -30,6 +39,7 @@ std::int64_t TaskWork::Make(int place, std::vector<ReadSample>* samples,
     if (clock_->NowNanos() >= end) break;
   }
   *rest = RemoveFrom(next, samples);
+  *large = RemoveLarge(samples);
   return base::Clock::ThreadCpu()->NowNanos() - started;
 }
 
@@ -50,15 +60,6 @@ std::int64_t TaskWork::TakeFromUserBuffers(
   for (ReadSample& sample : *samples)
     maker_->TakeFromUserBuffer(&sample, WorkspaceOf(place));
   return base::Clock::ThreadCpu()->NowNanos() - started;
-}
-
-std::vector<ReadSample> TaskWork::RemoveLarge(
-    std::vector<ReadSample>* samples) {
-  return RemoveFrom(std::partition(samples->begin(), samples->end(),
-                                   [](const ReadSample& sample) {
-                                     return !sample.too_large;
-                                   }),
-                    samples);
 }
 
 }  // namespace forebay::stream

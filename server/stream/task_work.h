@@ -28,21 +28,21 @@ class TaskWork {
       : maker_(maker), workspaces_(workspaces), clock_(clock) {}
 
   // Makes samples until all are made, or the task has taken as long as a short
-  // task may. Moves the samples that it has not made to `rest`. Returns the CPU
-  // time in nanoseconds.
+  // task may. Moves the samples that the task did not come to, to `rest`. Moves
+  // samples that are too large for a thread to `large`. Returns the CPU time in
+  // nanoseconds.
   std::int64_t Make(int place, std::vector<ReadSample>* samples,
-                    std::vector<ReadSample>* rest) const;
+                    std::vector<ReadSample>* rest,
+                    std::vector<ReadSample>* large) const;
   // Makes the samples' images in their user-code buffers, and frees the bytes
-  // that were read. Moves samples that are too large to `large`. Returns the
-  // CPU time in nanoseconds.
+  // that were read. Moves samples that are too large for a thread to `large`.
+  // Returns the CPU time in nanoseconds.
   std::int64_t PutInUserBuffers(int place, std::vector<ReadSample>* samples,
                                 std::vector<ReadSample>* large) const;
   // Makes the samples from the results of the user's code. Returns the CPU time
   // in nanoseconds.
   std::int64_t TakeFromUserBuffers(int place,
                                    std::vector<ReadSample>* samples) const;
-  // Removes and returns the samples that are too large for a thread.
-  static std::vector<ReadSample> RemoveLarge(std::vector<ReadSample>* samples);
 
  private:
   pipeline::Workspace& WorkspaceOf(int place) const {
