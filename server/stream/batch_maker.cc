@@ -33,12 +33,13 @@ namespace forebay::stream {
 BatchMaker::BatchMaker(const Deps& deps, const Aside& aside)
     : deps_(deps),
       state_(deps.state),
-      work_(deps.sample_maker, deps.stream->workspaces, deps.stream->clock),
+      work_(deps.sample_maker, deps.stream_deps->workspaces,
+            deps.stream_deps->clock),
       slots_(
           deps.layout->slot_size(), aside,
           {.state = deps.state,
-           .executor = deps.stream->executor,
-           .answer_waiter = deps.stream->answer_waiter,
+           .executor = deps.stream_deps->executor,
+           .answer_waiter = deps.stream_deps->answer_waiter,
            .workers =
                deps.produced == nullptr ? nullptr : deps.produced->workers(),
            .workers_stage = deps.spec->workers_stage(),
@@ -114,15 +115,15 @@ void BatchMaker::Execute(StreamPlan plan) {
   slots_.Submit(plan);
   if (plan.rechecks) Recheck();
   if (!plan.requests.empty())
-    deps_.stream->source->Read(absl::MakeSpan(plan.requests));
+    deps_.stream_deps->source->Read(absl::MakeSpan(plan.requests));
   for (SampleTask& task : plan.tasks) Submit(std::move(task));
 }
 
 void BatchMaker::Recheck() {
   constexpr std::int64_t kSoonNanos = 5'000'000;
   // If there is no waiter, the next Stream::ReleaseIdleMemory plans again.
-  if (deps_.stream->answer_waiter == nullptr) return;
-  deps_.stream->answer_waiter->PostAfter(kSoonNanos, [weak = self_] {
+  if (deps_.stream_deps->answer_waiter == nullptr) return;
+  deps_.stream_deps->answer_waiter->PostAfter(kSoonNanos, [weak = self_] {
     const auto self = weak.lock();
     if (self == nullptr) return;
     self->Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->state_->mutex) {
@@ -176,14 +177,14 @@ void BatchMaker::OnRead(PendingSample* pending,
 void BatchMaker::Submit(std::optional<SampleTask> task) {
   if (!task.has_value()) return;
   const absl::Span<const schedule::Flow> flows = task->flows;
-  deps_.stream->executor->SubmitFor(flows, task->demand,
-                                    [self = Self(), task = *task](int place) {
-                                      if (self->deps_.produced == nullptr) {
-                                        self->RunTask(place, task);
-                                      } else {
-                                        self->Produce(place, task);
-                                      }
-                                    });
+  deps_.stream_deps->executor->SubmitFor(
+      flows, task->demand, [self = Self(), task = *task](int place) {
+        if (self->deps_.produced == nullptr) {
+          self->RunTask(place, task);
+        } else {
+          self->Produce(place, task);
+        }
+      });
 }
 
 void BatchMaker::SubmitFor(const PendingSample& pending,
@@ -196,7 +197,7 @@ void BatchMaker::SubmitFor(const PendingSample& pending,
     demand = state_->tasks.DemandOf(pending, /*samples=*/1);
   }
   const absl::Span<const schedule::Flow> payers = flows;
-  deps_.stream->executor->SubmitFor(payers, demand, std::move(task));
+  deps_.stream_deps->executor->SubmitFor(payers, demand, std::move(task));
 }
 
 void BatchMaker::RunTask(int place, const SampleTask& task) {
@@ -363,7 +364,7 @@ void BatchMaker::Finish(absl::Span<const ReadSample> samples,
   for (const ReadSample& sample : samples) {
     if (absl::IsFailedPrecondition(sample.status) ||
         absl::IsNotFound(sample.status)) {
-      deps_.stream->on_changed(*deps_.spec->dataset);
+      deps_.stream_deps->on_changed(*deps_.spec->dataset);
     }
   }
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex) {

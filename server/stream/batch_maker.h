@@ -46,7 +46,7 @@ class BatchMaker {
  public:
   struct Deps {
     const StreamSpec* spec = nullptr;
-    const StreamDeps* stream = nullptr;
+    const StreamDeps* stream_deps = nullptr;
     const BatchLayout* layout = nullptr;
     const SampleMaker* sample_maker = nullptr;
     // Null if the daemon makes the samples.
@@ -84,7 +84,7 @@ class BatchMaker {
  private:
   using Flows = SampleTasks::Flows;
 
-  std::int64_t Now() const { return deps_.stream->clock->NowNanos(); }
+  std::int64_t Now() const { return deps_.stream_deps->clock->NowNanos(); }
   std::shared_ptr<BatchMaker> Self() const { return self_.lock(); }
 
   // Publishes complete batches, begins new ones in free slots, and requests

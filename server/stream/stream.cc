@@ -1,7 +1,7 @@
 // The functions that the stream's users call. Each changes the state under its
 // mutex. If work can follow from the change, BatchMaker plans it and carries
-// the plan out. Join, StartWorkers, Follow and Reclaim need no plan; Close needs
-// none but that of Stop.
+// the plan out. Join, StartWorkers, Follow and Reclaim need no plan; Close
+// needs none but that of Stop.
 #include "server/stream/stream.h"
 
 #include <algorithm>
@@ -78,7 +78,7 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
               .large = large_.get()},
              sharing_mode, variants_.variant(), std::move(read_window)),
       batch_maker_({.spec = &spec_,
-                    .stream = &deps_,
+                    .stream_deps = &deps_,
                     .layout = &layout_,
                     .sample_maker = &sample_maker_,
                     .produced = produced_.get(),
