@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/status.h"
+#include "server/cache/disk/store_entry.h"
 #include "spdlog/spdlog.h"
 
 namespace forebay::cache::disk {
@@ -212,7 +213,7 @@ void DiskCache::Serve(ReadThreads::Read read, const PageBuffer& scratch) {
 
 storage::ReadRequest DiskCache::CachingRequest(storage::ReadRequest request) {
   BeginRead();
-  Store::Entry entry;
+  StoreEntry entry;
   entry.root = request.root->lasting_identity();
   entry.object = request.object;
   entry.version = request.version;

@@ -104,7 +104,7 @@ absl::StatusOr<base::Bytes> Store::Read(const Index::Found& found,
   return bytes;
 }
 
-void Store::Insert(Entry entry) {
+void Store::Insert(StoreEntry entry) {
   if (!state_.Accepts(entry)) return;
   const std::uint64_t length = entry.bytes.size();
   if (!queue_.Push(std::move(entry))) state_.CountRefused(length);
@@ -121,14 +121,14 @@ disk::DiskSnapshot Store::Snapshot() const {
 
 void Store::Work() {
   pthread_setname_np(pthread_self(), "forebay-ssd-w");
-  std::vector<Entry> batch;
+  std::vector<StoreEntry> batch;
   // A batch is about one write of the segment's buffer.
   while (queue_.Await(EntryWriter::kBufferBytes, &batch)) {
     std::uint64_t memory = 0;
-    for (Entry& entry : batch) {
+    for (StoreEntry& entry : batch) {
       writer_.Write(entry);
       memory += entry.memory();
-      entry = Entry();  // freed before the slow writes of the others
+      entry = StoreEntry();  // freed before the slow writes of the others
     }
     batch.clear();
     writer_.Publish();

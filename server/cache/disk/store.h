@@ -49,7 +49,6 @@ class Store {
     const NextUse* next_use = nullptr;
     const base::Clock* clock = nullptr;
   };
-  using Entry = StoreEntry;
 
   static absl::StatusOr<std::unique_ptr<Store>> Open(
       const Options& options, std::unique_ptr<Volume> volume, const Deps& deps);
@@ -73,7 +72,7 @@ class Store {
                                    storage::BufferPool& buffers);
   // Queues an entry to be written, if it is worth storing and memory for
   // waiting entries is left.
-  void Insert(Entry entry);
+  void Insert(StoreEntry entry);
 
   disk::DiskSnapshot Snapshot() const;
 
