@@ -83,18 +83,14 @@ void StreamState::EndAllEpochs(const absl::Status& status,
   }
 }
 
-void StreamState::Deliver(std::int64_t now_nanos) {
+void StreamState::BeginBatches(StreamPlan* plan, std::int64_t now_nanos) {
+  polling.Planned();
   scheduler.PassOver();
   publisher.Publish(now_nanos, [&](const Member& member)
                                    ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
                                      Retire(member);
                                      used_at_nanos = now_nanos;
                                    });
-}
-
-void StreamState::BeginBatches(StreamPlan* plan, std::int64_t now_nanos) {
-  polling.Planned();
-  Deliver(now_nanos);
   if (has_workers) {
     if (const std::uint32_t slots = memory.GrowFirst(members))
       plan->first_slots = slots;

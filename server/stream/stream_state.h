@@ -81,8 +81,6 @@ struct StreamState {
   // Ends the running epochs of all members with an error.
   void EndAllEpochs(const absl::Status& status, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  // Publishes complete batches to the members.
-  void Deliver(std::int64_t now_nanos) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // Publishes complete batches, begins new ones in free slots, and charges all
   // batches in flight. Adds to `plan` what follows, but no reads of samples
   // that were not requested before.
