@@ -63,7 +63,7 @@ StreamPlan BatchMaker::Change(absl::FunctionRef<bool()> change) {
 
 StreamPlan BatchMaker::PlanLocked() {
   StreamPlan plan;
-  state_->CountStarted();
+  state_->CountStartedLocked();
   AdvanceLocked(&plan);
   TellMembersLocked(&plan);
   while (auto task = state_->tasks.NextProduced())
@@ -72,7 +72,7 @@ StreamPlan BatchMaker::PlanLocked() {
 }
 
 void BatchMaker::AdvanceLocked(StreamPlan* plan) {
-  state_->BeginBatches(plan, Now());
+  state_->BeginBatchesLocked(plan, Now());
   ReadLocked(plan);
   if (alive_ == nullptr && !plan->requests.empty()) alive_ = Self();
 }
@@ -94,7 +94,7 @@ void BatchMaker::ReadLocked(StreamPlan* plan) {
     };
     plan->requests.push_back(std::move(read->request));
   }
-  state_->NoteRequested(now);
+  state_->NoteRequestedLocked(now);
 }
 
 void BatchMaker::TellMembersLocked(StreamPlan* plan) {
@@ -139,7 +139,7 @@ void BatchMaker::EndAllEpochs(const absl::Status& status) {
                                  ? absl::AbortedError(status.message())
                                  : status;
   Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex) {
-    if (!ended.ok()) state_->EndAllEpochs(ended, Now());
+    if (!ended.ok()) state_->EndAllEpochsLocked(ended, Now());
     return true;
   });
 }

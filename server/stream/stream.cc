@@ -167,7 +167,7 @@ void Stream::RemoveMember(slots::MemberId member) {
     Member* const m = state_.members.Find(member);
     if (m == nullptr) return false;
     m->Close();
-    state_.Retire(*m);
+    state_.RetireLocked(*m);
     terms = m->terms();
     state_.batch_cache.pool().ReleaseAll(member);
     state_.members.Remove(member);
@@ -186,10 +186,10 @@ void Stream::Close(slots::MemberId member) {
   Member* const m = state_.members.Find(member);
   if (m != nullptr) {
     m->Close();
-    state_.Retire(*m);
+    state_.RetireLocked(*m);
     state_.memory.PayForHeld(m);
   }
-  state_.CountStarted();
+  state_.CountStartedLocked();
   CloseIfNoneIsOpenLocked(&freed);
 }
 
@@ -214,12 +214,12 @@ absl::StatusOr<std::vector<base::Fd>> Stream::Start(slots::MemberId member,
   absl::StatusOr<Member::Terms> begun;
   {
     base::MutexLock lock(&state_.mutex);
-    begun = state_.BeginStart(member, Now());
+    begun = state_.BeginStartLocked(member, Now());
   }
   FOREBAY_ASSIGN_OR_RETURN(const Member::Terms terms, std::move(begun));
   const absl::Cleanup started = [this] {
     base::MutexLock lock(&state_.mutex);
-    state_.EndStart();
+    state_.EndStartLocked();
   };
   SlotMaker& slot_maker = batch_maker_.slots().slot_maker();
   FOREBAY_RETURN_IF_ERROR(produced_ == nullptr
@@ -295,7 +295,7 @@ void Stream::Stop(slots::MemberId member) {
   batch_maker_.Update([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_.mutex) {
     Member* const m = state_.members.Find(member);
     if (m == nullptr || !m->cursor().running()) return false;
-    state_.StopEpoch(m, Now());
+    state_.StopEpochLocked(m, Now());
     return true;
   });
 }
@@ -316,7 +316,7 @@ bool Stream::Reclaim(std::int64_t idle_nanos) {
   FreedMemory freed;
   base::MutexLock lock(&state_.mutex);
   if (state_.batch_cache.pool().slots() == 0) return true;
-  if (!state_.IsIdleFor(idle_nanos, Now())) return false;
+  if (!state_.IsIdleForLocked(idle_nanos, Now())) return false;
   // A batch of a live dataset cannot be made again for members that come back.
   if (spec_.dataset->is_live() && state_.scheduler.AwaitsAny()) return false;
   for (const auto& member : state_.members) member->PauseNextUse();
@@ -341,7 +341,7 @@ absl::Status Stream::TakeReleases(slots::MemberId member) {
 
 StreamSnapshot Stream::Snapshot(slots::MemberId member) {
   base::MutexLock lock(&state_.mutex);
-  return state_.Snapshot(member, Now());
+  return state_.SnapshotLocked(member, Now());
 }
 
 absl::StatusOr<SlotCopy> Stream::Peek() {
@@ -381,7 +381,7 @@ void Stream::LookAfterWorkers() {
     for (const auto& member : state_.members) {
       const absl::Status end = pool_watch_.EndOf(*member);
       if (end.ok()) continue;
-      state_.EndEpoch(member.get(), end, Now());
+      state_.EndEpochLocked(member.get(), end, Now());
       ended = true;
     }
     return ended;

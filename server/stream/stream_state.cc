@@ -37,7 +37,7 @@ StreamState::StreamState(const Deps& deps, SharingMode sharing_mode,
       polling(&members, &batch_cache),
       has_workers(deps.produced != nullptr) {}
 
-void StreamState::Retire(const Member& member) {
+void StreamState::RetireLocked(const Member& member) {
   in_flight.Retire(
       member.id(),
       [this](const BatchKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
@@ -47,8 +47,8 @@ void StreamState::Retire(const Member& member) {
   charges.MembersChanged();
 }
 
-absl::StatusOr<Member::Terms> StreamState::BeginStart(slots::MemberId member,
-                                                      std::int64_t now_nanos) {
+absl::StatusOr<Member::Terms> StreamState::BeginStartLocked(
+    slots::MemberId member, std::int64_t now_nanos) {
   Member* const m = members.Find(member);
   if (m == nullptr || m->cursor().running())
     return absl::FailedPreconditionError("an epoch is under way");
@@ -63,32 +63,33 @@ absl::StatusOr<Member::Terms> StreamState::BeginStart(slots::MemberId member,
   return m->terms();
 }
 
-void StreamState::StopEpoch(Member* member, std::int64_t now_nanos) {
+void StreamState::StopEpochLocked(Member* member, std::int64_t now_nanos) {
   member->Stop();
-  Retire(*member);
+  RetireLocked(*member);
   used_at_nanos = now_nanos;
 }
 
-void StreamState::EndEpoch(Member* member, const absl::Status& status,
-                           std::int64_t now_nanos) {
+void StreamState::EndEpochLocked(Member* member, const absl::Status& status,
+                                 std::int64_t now_nanos) {
   member->Close(status);
-  Retire(*member);
+  RetireLocked(*member);
   used_at_nanos = now_nanos;
 }
 
-void StreamState::EndAllEpochs(const absl::Status& status,
-                               std::int64_t now_nanos) {
+void StreamState::EndAllEpochsLocked(const absl::Status& status,
+                                     std::int64_t now_nanos) {
   for (const auto& member : members) {
-    if (member->cursor().running()) EndEpoch(member.get(), status, now_nanos);
+    if (member->cursor().running())
+      EndEpochLocked(member.get(), status, now_nanos);
   }
 }
 
-void StreamState::BeginBatches(StreamPlan* plan, std::int64_t now_nanos) {
+void StreamState::BeginBatchesLocked(StreamPlan* plan, std::int64_t now_nanos) {
   polling.Planned();
   scheduler.PassOver();
   publisher.Publish(now_nanos, [&](const Member& member)
                                    ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
-                                     Retire(member);
+                                     RetireLocked(member);
                                      used_at_nanos = now_nanos;
                                    });
   if (has_workers) {
@@ -101,22 +102,23 @@ void StreamState::BeginBatches(StreamPlan* plan, std::int64_t now_nanos) {
   charges.Update(plan);
 }
 
-void StreamState::NoteRequested(std::int64_t now_nanos) {
+void StreamState::NoteRequestedLocked(std::int64_t now_nanos) {
   for (const auto& member : members) {
     if (member->cursor().running())
       member->Asked(scheduler.AskedFor(*member), now_nanos);
   }
 }
 
-bool StreamState::IsIdleFor(std::int64_t nanos, std::int64_t now_nanos) const {
+bool StreamState::IsIdleForLocked(std::int64_t nanos,
+                                  std::int64_t now_nanos) const {
   const slots::SlotCounts counts = batch_cache.pool().Counts();
   return members.Running() + starting == 0 &&
          now_nanos - used_at_nanos >= nanos &&
          counts.filling + counts.leased + batch_cache.growing() == 0;
 }
 
-StreamSnapshot StreamState::Snapshot(slots::MemberId member,
-                                     std::int64_t now_nanos) {
+StreamSnapshot StreamState::SnapshotLocked(slots::MemberId member,
+                                           std::int64_t now_nanos) {
   StreamSnapshot snapshot;
   snapshot.prefetch = prefetcher.Snapshot();
   snapshot.samples_to_decode = progress.samples_to_decode();
@@ -138,7 +140,7 @@ StreamSnapshot StreamState::Snapshot(slots::MemberId member,
   return snapshot;
 }
 
-void StreamState::CountStarted() {
+void StreamState::CountStartedLocked() {
   *started_members = static_cast<std::uint32_t>(
       std::count_if(members.begin(), members.end(),
                     [](const auto& member) { return member->has_started(); }));

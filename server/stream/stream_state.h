@@ -42,7 +42,7 @@ namespace forebay::stream {
 //
 // Thread-safe as the annotations say: whoever uses a guarded field, or calls a
 // method, holds the mutex. The stream owns it. What the constructor takes
-// outlives it. Never blocks. Errors: BeginStart.
+// outlives it. Never blocks. Errors: BeginStartLocked.
 struct StreamState {
   // The collaborators of the guarded objects.
   struct Deps {
@@ -64,40 +64,41 @@ struct StreamState {
 
   // Ends the member's part in the batches in flight. Batches that other members
   // want go on for them; the others are abandoned.
-  void Retire(const Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  // Begins a call of Stream::Start, which EndStart ends. Returns the terms of
-  // the member. FAILED_PRECONDITION: the member has an epoch under way, or
-  // takes no published batches.
-  absl::StatusOr<Member::Terms> BeginStart(slots::MemberId member,
-                                           std::int64_t now_nanos)
+  void RetireLocked(const Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // Begins a call of Stream::Start, which EndStartLocked ends. Returns the
+  // terms of the member. FAILED_PRECONDITION: the member has an epoch under
+  // way, or takes no published batches.
+  absl::StatusOr<Member::Terms> BeginStartLocked(slots::MemberId member,
+                                                 std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  void EndStart() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) { --starting; }
+  void EndStartLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) { --starting; }
   // Ends the running epoch of a member that wants no more of it.
-  void StopEpoch(Member* member, std::int64_t now_nanos)
+  void StopEpochLocked(Member* member, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // Ends the running epoch of a member with an error.
-  void EndEpoch(Member* member, const absl::Status& status,
-                std::int64_t now_nanos) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  void EndEpochLocked(Member* member, const absl::Status& status,
+                      std::int64_t now_nanos)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // Ends the running epochs of all members with an error.
-  void EndAllEpochs(const absl::Status& status, std::int64_t now_nanos)
+  void EndAllEpochsLocked(const absl::Status& status, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // Publishes complete batches, begins new ones in free slots, and charges all
   // batches in flight. Adds to `plan` what follows, but no reads of samples
   // that were not requested before.
-  void BeginBatches(StreamPlan* plan, std::int64_t now_nanos)
+  void BeginBatchesLocked(StreamPlan* plan, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // Tells the members up to which position their samples were requested.
-  void NoteRequested(std::int64_t now_nanos)
+  void NoteRequestedLocked(std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // Whether no epoch has run for `nanos`, and no slot is leased, being filled
   // or being made.
-  bool IsIdleFor(std::int64_t nanos, std::int64_t now_nanos) const
+  bool IsIdleForLocked(std::int64_t nanos, std::int64_t now_nanos) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // Returns the state as the member sees it.
-  StreamSnapshot Snapshot(slots::MemberId member, std::int64_t now_nanos)
+  StreamSnapshot SnapshotLocked(slots::MemberId member, std::int64_t now_nanos)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // Counts the members that have started, for streams that follow this one.
-  void CountStarted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  void CountStartedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 
   mutable base::Mutex mutex;
   Prefetcher prefetcher ABSL_GUARDED_BY(mutex);
@@ -122,7 +123,7 @@ struct StreamState {
   bool rechecks ABSL_GUARDED_BY(mutex) = false;
   // Whether workers write the slots.
   const bool has_workers;
-  // The number of members that have started; CountStarted sets it.
+  // The number of members that have started; CountStartedLocked sets it.
   const std::shared_ptr<BatchScheduler::Count> started_members =
       std::make_shared<BatchScheduler::Count>(0);
 };
