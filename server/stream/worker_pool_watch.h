@@ -14,9 +14,9 @@
 namespace forebay::stream {
 
 // Decides how long members wait for a worker pool that stands still, for
-// example because its trainer is paused. A member waits 0.8 s for another
-// loader's worker pool, and 30 s for its own. Time counts only while the
-// member's trainer itself runs.
+// example because its trainer is paused. A member waits far longer for its own
+// worker pool than for another loader's. Time counts only while the member's
+// trainer itself runs.
 //
 // Not thread-safe: the stream guards it. Owns its figures. Never blocks. The
 // errors that end epochs are those of EndOf.
