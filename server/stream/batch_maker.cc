@@ -20,6 +20,7 @@
 #include "server/stream/batch_maker.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "server/base/clock.h"
 #include "server/base/mutex.h"

@@ -1,5 +1,7 @@
 #include "server/stream/slot_growth.h"
 
+#include <utility>
+
 #include "server/base/mutex.h"
 #include "server/schedule/flow.h"
 #include "server/worker/pool_lack.h"

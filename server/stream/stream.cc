@@ -4,7 +4,8 @@
 // needs none but that of Stop.
 #include "server/stream/stream.h"
 
-#include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
