@@ -5,7 +5,7 @@
 // arrived wait in a decode queue until a task decodes them, straight into the
 // slot. A complete batch goes into the batch cache.
 //
-// The end of a read only queues the sample, and submits a task if the queue
+// A read that succeeds only queues its sample, and submits a task if the queue
 // wants one. Every other event (a release, a finished sample, a new slot) is
 // handled alike. With the mutex held, the handler changes the state and makes a
 // StreamPlan of what follows (PlanLocked). Execute carries the plan out without

@@ -33,8 +33,8 @@ namespace forebay::stream {
 
 // Makes the batches of a stream, from a free slot to the publication. After a
 // change of the stream's state by Update, plans what follows, and carries the
-// plan out: sends reads, submits tasks, and has memory made. Changes that let
-// nothing follow need no plan.
+// plan out: sends reads, submits tasks, and has memory made. A change after
+// which no work can begin needs no plan.
 //
 // Thread-safe. Owns the tasks' and reads' callbacks, which keep the owner alive
 // that SetOwner names; the collaborators outlive it. No lock is held while

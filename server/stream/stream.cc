@@ -1,7 +1,7 @@
 // The functions that the stream's users call. Each changes the state under its
 // mutex. If work can follow from the change, BatchMaker plans it and carries
-// the plan out. Join, StartWorkers, Follow and Reclaim need no plan; Close
-// needs none but that of Stop.
+// the plan out. Join, StartWorkers, Follow and Reclaim make no plan. Close only
+// makes the plan of Stop.
 #include "server/stream/stream.h"
 
 #include <optional>

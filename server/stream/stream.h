@@ -150,9 +150,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   StreamSnapshot Snapshot(slots::MemberId member);
   // Copies the slot of the batch that was published last: the part on the host,
-  // then the part on a GPU. UNAVAILABLE: that batch is not cached now,
-  // or failed. RESOURCE_EXHAUSTED: there is no memory for the copy. Other
-  // errors: those of cuda::Gpu.
+  // then the part on a GPU. UNAVAILABLE: that batch is not cached now, or
+  // failed. RESOURCE_EXHAUSTED: there is no memory for the copy. Other errors:
+  // those of cuda::Gpu.
   absl::StatusOr<SlotCopy> Peek();
 
  private:
