@@ -56,7 +56,7 @@ TEST_CASE_METHOD(ReleasePollingTest,
   polling_.Enter();
   polling_.Planned();
   member_.Publish({.key = {0, 0}, .samples = 10}, /*generation=*/1, 0);
-  release_->taken = 1;
+  release_->taken_count = 1;
   polling_.Leave();
   CHECK(polling_.TellMembers());
   polling_.Planned();
