@@ -2,8 +2,9 @@
 
 #include <dlfcn.h>
 
-// These macros turn a function's name into a string literal: the symbol of the
-// function's newest version, which cuda.h defines as a macro.
+// FOREBAY_SYMBOL(function) is the function's symbol as a string literal. If
+// cuda.h defines the function's name as a macro for its newest version, the
+// literal names that version.
 #define FOREBAY_QUOTE(name) #name
 #define FOREBAY_SYMBOL(function) FOREBAY_QUOTE(function)
 

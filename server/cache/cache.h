@@ -152,8 +152,8 @@ class Cache final : public storage::ByteSource,
   // to the source below in one call.
   void SendBelow(std::vector<Miss> misses,
                  std::vector<storage::ReadRequest> below);
-  // Ends a read below: caches its bytes if they have a charge, and answers all
-  // waiters.
+  // Ends a read of the source below. Caches its bytes if memory was charged for
+  // them, and answers all waiters.
   void Complete(std::size_t stripe,
                 const std::shared_ptr<InFlightRead>& in_flight,
                 absl::StatusOr<storage::ReadResult> result);

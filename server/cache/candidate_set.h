@@ -15,8 +15,9 @@ namespace forebay::cache {
 struct EntryMetadata {
   storage::SampleRef sample;  // the sample by which NextUse knows the entry
   std::uint64_t bytes = 0;    // of memory
-  // The CPU time that each use of a variant saves, and the number of bytes that
-  // could be read in that time (see eviction.h). Both are 0 for bytes as read.
+  // For a variant, the CPU time that each use saves, and the number of bytes
+  // that could be read in that time (see eviction.h). Both are 0 for an entry
+  // that is not a variant.
   std::int64_t saves_nanos = 0;
   double saves_bytes = 0;
   std::uint32_t uses = 0;          // since the entry was cached

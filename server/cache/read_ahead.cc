@@ -51,8 +51,9 @@ Evictor::Horizon HorizonOf(
 
 void ReadAhead::Begin(const std::vector<Trigger>& triggers,
                       std::int64_t now_nanos, std::vector<Miss>* misses) {
-  // Samples with equal NumberOf have the same neighbours. The first trigger of
-  // each number begins the reads of all these neighbours.
+  // Samples with the same NumberOf are one neighbourhood. Triggers come in the
+  // order in which their samples are wanted. Only the first missed trigger of a
+  // neighbourhood begins reads, since it has the neighbours of later ones, too.
   std::set<std::pair<const storage::ReadAheadHints*, std::uint64_t>> begun;
   Evictor::Draw draw;
   for (const Trigger& trigger : triggers) {

@@ -11,10 +11,11 @@
 
 namespace forebay::daemon {
 
-// The keys of config.proto, and the values that the options of its fields
-// allow. A key's name is its path, such as "memory.limit". All functions are
-// thread-safe and never block. The checks fail with INVALID_ARGUMENT, whose
-// message continues a sentence that begins with the key.
+// The keys of config.proto, and the values that each key may have, as the
+// options of its proto field say. A key's name is its path, such as
+// "memory.limit". All functions are thread-safe and never block. The checks
+// fail with INVALID_ARGUMENT, whose message continues a sentence that begins
+// with the key.
 
 // Returns the names of all tables ("memory") and keys ("memory.limit"), in the
 // schema's order.

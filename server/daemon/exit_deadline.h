@@ -42,7 +42,7 @@ class ExitDeadline {
   // Ends the current step and begins another, in which the process waits for
   // `step`.
   void Begin(std::string step);
-  // Ends the process now. Logs the step that it no longer waits for.
+  // Logs the current step, and ends the process without waiting for the step.
   void Expire();
 
  private:

@@ -3,12 +3,12 @@
 
 namespace forebay::daemon {
 
-// Sets up malloc so that freed memory goes back to the system. Pieces of 2 MiB
-// or more, such as indexes, are mapped one by one; by default, glibc raises
-// this size step by step to at most 32 MiB. There are at most `cpus` arenas, or
-// at most eight if `cpus` is smaller; by default, glibc has eight for each CPU,
-// and they keep freed memory (mallopt(3)). Call it before the first thread
-// starts. Has no errors.
+// Sets up malloc so that freed memory goes back to the system. Each allocation
+// of 2 MiB or more, such as an index, gets a mapping of its own. By default,
+// glibc raises this threshold step by step, to at most 32 MiB. The number of
+// arenas is at most `cpus` or eight, whichever is larger. By default, glibc
+// allows eight arenas for each CPU, and arenas keep freed memory (mallopt(3)).
+// The caller calls the function before the first thread starts. No errors.
 void SetUpHeap(int cpus);
 
 }  // namespace forebay::daemon

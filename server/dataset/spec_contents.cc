@@ -26,7 +26,7 @@ const google::protobuf::RepeatedPtrField<std::string>& FilesOf(
     case DatasetSpec::kTokens:
       return spec.tokens().files();
     default:
-      // For other kinds, this is the empty list of an unset message.
+      // Kinds without files have no npy_files message, so the list is empty.
       return spec.npy_files().files();
   }
 }

@@ -133,8 +133,8 @@ class CopyQueue::Work {
   base::CondVar work_or_end_;
   Queue queue_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Pending>> pending_ ABSL_GUARDED_BY(mutex_);
-  // Time at which the oldest piece in flight became the oldest; 0 if no piece
-  // is in flight.
+  // Time since when the oldest piece in flight has been the oldest; 0 if no
+  // piece is in flight.
   std::int64_t oldest_nanos_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status health_ ABSL_GUARDED_BY(mutex_);
   CopyCounters counters_ ABSL_GUARDED_BY(mutex_);

@@ -12,10 +12,11 @@
 namespace forebay::length_scan {
 
 // Measures the value of `field` in sample `id`. `read` holds all bytes of the
-// sample's extent. Decompressed bytes are written to `room`. Thread-safe. Does
-// not block, but takes the CPU time of finding the value, and of parsing a
-// clip. Errors name sample, object and field: those of Dataset::ReadValues,
-// Dataset::Decompress, pipeline::ReadArray and audio::ClipDecoder::Open.
+// sample's extent. Decompressed bytes are written to buffers that `room`
+// returns. Thread-safe. Does not block, but uses CPU time to find the value,
+// and to parse a clip if the field is audio. Errors: those of
+// Dataset::ReadValues, Dataset::Decompress, pipeline::ReadArray and
+// audio::ClipDecoder::Open. Each error names the sample and its object.
 absl::StatusOr<ValueSize> MeasureValue(const dataset::Dataset& dataset,
                                        std::uint64_t id, std::size_t field,
                                        absl::Span<const std::uint8_t> read,

@@ -30,11 +30,11 @@ struct Outcome {
 };
 
 // Takes a field's arrays through all of the field's ops. Ops of audio run one
-// by one; the other ops before, between and behind them form one ArrayPipeline
-// each. Without ops of audio there is a single ArrayPipeline. Arrays between
-// two ops lie in the workspace, and the last op writes straight into the slot.
-// If a later op takes only a part of an earlier op's result, only that part is
-// made, where the earlier op can do so.
+// by one. The other ops run in ArrayPipelines: one before the first op of
+// audio, one between each two, and one behind the last. Each of these may be
+// empty. Arrays between two ops lie in the workspace. The last op writes
+// straight into the slot. If a later op takes only a part of an earlier op's
+// result, and the earlier op can make parts, only that part is made.
 //
 // Immutable and thread-safe; each thread brings its own Workspace. Owns its
 // ops; borrows arrays and workspace for each call. Never blocks. Create fails

@@ -25,8 +25,8 @@ void DescribePlacement(const job::Loader& loader,
   for (int channel = 0; channel < tail.channels; ++channel) {
     for (const std::uint32_t bits :
          tail.table.bits[static_cast<std::size_t>(channel)]) {
-      // The table's values are little-endian, so the first `element` bytes of
-      // `bits` are the value in a shorter type.
+      // The CPU is little-endian. If the type has fewer than 4 bytes, its value
+      // lies in the first `element` bytes of `bits`.
       said.mutable_table()->append(reinterpret_cast<const char*>(&bits),
                                    element);
     }

@@ -40,9 +40,9 @@ struct DomainSourceOptions {
   // Returns whether the domain counts towards `most`. If null, all domains
   // count.
   std::function<bool(const std::string& domain)> is_limited = nullptr;
-  // The most limited domains at once. A further domain takes the place of the
-  // idle domain that was used longest ago. If no domain is idle, the further
-  // domain is refused.
+  // The largest number of domains at one time, of those that `is_limited`
+  // counts. A new one replaces the idle one that was used longest ago. If none
+  // is idle, reads of the new domain are refused.
   std::size_t most = 64;
   // Two parts of the refusal's message: what the domains are, and what the user
   // can do.

@@ -85,8 +85,8 @@ std::optional<slots::MemberId> BatchScheduler::HeirOf(const BatchKey& key) {
   const std::vector<slots::MemberId> heirs = members_->ReadersOf(key);
   if (!heirs.empty()) return heirs.front();
   if (!is_live_) return std::nullopt;
-  // A batch of a live dataset cannot be made again, so any member that comes to
-  // it inherits it, however far behind.
+  // A batch of a live dataset cannot be made again. The first member that has
+  // yet to come to the batch inherits it, however far behind that member is.
   const auto heir =
       std::find_if(members_->begin(), members_->end(), [&](const auto& member) {
         return member->cursor().BatchesUntil(key).has_value();

@@ -18,9 +18,10 @@
 namespace forebay::stream {
 namespace {
 
-// The first wait for a worker's answer, after which the task looks whether the
-// worker sleeps. A worker that sleeps needs no core, so the first look comes
-// soon; each further wait is twice as long.
+// The time for which a task first waits for its worker's answer, before it
+// checks whether the worker sleeps. The task keeps a thread meanwhile, and a
+// sleeping worker does not need it, so the first check comes soon. Each further
+// wait is twice as long.
 constexpr int kFirstLookMilliseconds = 1;
 // A worker counts as computing if it is ready to run, or has used a core for at
 // least a quarter of the time since the last look.

@@ -31,10 +31,10 @@ class ReadRequestBuilder {
   // sets the sample's `length`, `held` and `variant`. The caller sets the
   // request's `done`.
   storage::ReadRequest RequestFor(PendingSample* pending, const Member& payer);
-  // Returns the request of a read in flight once more, for members that came
-  // later. A cache joins the two reads, and the second result is dropped.
-  // Returns nullopt if the dataset's root may not be cached, because the bytes
-  // would then be read twice.
+  // Returns a second request for the bytes of a sample whose read is in flight,
+  // so that members that came later pay a part. The cache joins the request to
+  // the first read; the result of the second is dropped. Returns nullopt if the
+  // dataset's root may not be cached: nothing would join the two requests.
   std::optional<storage::ReadRequest> RequestAgain(const PendingSample& pending,
                                                    const Member& payer) const;
 

@@ -14,8 +14,8 @@ std::uint64_t Sum(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   return sum;
 }
 
-// The bytes that a text is assumed to take for each unit of its sample's
-// length. Further bytes of the text are counted in `beyond`.
+// A text is assumed to take this many bytes for each unit of its sample's
+// length. If a text takes more, `beyond` counts the excess.
 constexpr std::uint64_t kTextEach = 8;
 
 // Returns at least a * b, even after the rounding of floating-point numbers.

@@ -28,9 +28,9 @@ absl::Status NameLargest(const absl::Status& status,
                                      dataset.At(id).object));
 }
 
-// Returns the number of bytes of `places` + 1 samples of `sample` bytes each:
-// one for each thread, and one that is read meanwhile. The result is at most
-// 1 / kPart of all memory.
+// Returns the bytes of `places` + 1 samples of `sample` bytes each: one sample
+// for each of `places` threads, and one that is read while the threads work.
+// Returns 1 / kPart of all memory if that is less.
 std::uint64_t ForAllPlaces(const base::MemoryBudget& budget,
                            std::uint64_t sample, int places) {
   const std::uint64_t most = budget.limit() / kPart;

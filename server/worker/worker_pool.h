@@ -30,7 +30,7 @@ namespace forebay::worker {
 // Mapping. When the Mapping is destroyed, no process can write the memory any
 // more.
 struct Mapping {
-  // The owner of the memory, which the Mapping releases when it is destroyed.
+  // Keeps the memory alive as long as the Mapping exists.
   const std::shared_ptr<const void> owner;
 };
 // The mappings of one process, by the slot numbers that tasks use.

@@ -13,10 +13,10 @@
 
 namespace forebay::dataset::composed {
 
-// Some samples of another dataset, the whole, as a list of their numbers there.
-// The samples are in the list's order. If a number is in the list several
-// times, the subset has that sample several times. In the subset, a sample's
-// number is its position in the list.
+// Some samples of another dataset, which is called the whole. A list has the
+// numbers of these samples in the whole, in the subset's order. If a number is
+// in the list several times, the subset has that sample several times. In the
+// subset, a sample's number is its position in the list.
 //
 // For threads, blocking and errors, see Dataset. Shares the whole and the list.
 class Subset final : public Dataset {

@@ -11,8 +11,9 @@
 
 namespace forebay::dataset::folder {
 
-// The most files that are checked before an index is used again. `remote` is
-// for file systems where each stat may go to another host.
+// Limits on the number of files that are checked before a stored index is
+// used. `local` is for file systems on this host, and `remote` for those where
+// each stat may go to another host.
 struct RevalidationLimits {
   std::uint64_t local = 16384;
   std::uint64_t remote = 512;

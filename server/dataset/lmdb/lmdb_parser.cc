@@ -41,9 +41,9 @@ absl::Status LmdbParser::Take(absl::Span<const std::uint8_t> bytes) {
   over_ = true;
   absl::Status is_last =
       CheckTransaction(object_, bytes, walk_.page_bytes(), walk_.transaction());
-  // A later transaction explains any damage that the walk found. If there was
-  // none, the walk's error is returned, because it tells the offset of the
-  // damage.
+  // A later transaction (FAILED_PRECONDITION) explains any damage that the walk
+  // found. Without such a transaction, the walk's error is returned if there is
+  // one: that error tells the offset of the damage.
   const bool is_cause = absl::IsFailedPrecondition(is_last) || walked_.ok();
   return is_cause ? is_last : walked_;
 }

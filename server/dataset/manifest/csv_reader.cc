@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-// The most copies of a cell that exist at one time: its string while it grows,
-// and the copy that the caller makes.
+// The most copies of a field's text that exist at one time: its string while
+// the string grows, and the copy that the caller makes.
 constexpr std::uint64_t kCopies = 4;
-// The most bytes of memory that a field takes besides its text, in a vector of
-// strings that grows.
+// The most bytes of memory that a field takes besides its text, while the
+// vector that holds its string grows.
 constexpr std::uint64_t kFieldBytes =
     3 * sizeof(std::string) + 2 * base::HeapBytes(0);
 

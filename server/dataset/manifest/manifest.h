@@ -73,8 +73,9 @@ struct ManifestOptions {
 // reservation for them. Only Read blocks or has errors.
 class Manifest {
  public:
-  // Reads `text` and stats each file. Blocks meanwhile, but returns soon after
-  // `options.stop` is requested. Errors of a row name its line.
+  // Reads `text` and stats the file of each row. Blocks meanwhile, but returns
+  // soon after `options.stop` is requested. An error that a row causes names
+  // the row's line.
   // INVALID_ARGUMENT: the fields or columns are malformed. NOT_FOUND: there are
   // no rows. CANCELLED: the reading was stopped. RESOURCE_EXHAUSTED:
   // `options.memory` cannot grow. Other errors are those of ReadCsvRows,

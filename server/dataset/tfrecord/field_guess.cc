@@ -44,8 +44,9 @@ struct FeatureSummary {
   // Number of values in each step of a feature list; 0 if steps have different
   // numbers of values. Unset until a list with values is read.
   std::optional<std::uint64_t> each = std::nullopt;
-  // Whether any value of type bytes is not empty, and whether all values that
-  // are not empty are images, audio files or printable text.
+  // These flags describe the last value of each record, if its type is bytes.
+  // `any_bytes` says whether any of them is not empty. The others say whether
+  // all that are not empty are images, audio files, or printable text.
   bool any_bytes = false;
   bool images = true;
   bool audio = true;

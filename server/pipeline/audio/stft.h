@@ -61,8 +61,9 @@ class Stft {
   // time. INVALID_ARGUMENT: that is too long.
   absl::Status CheckWork(std::uint64_t times, std::uint64_t channels) const;
 
-  // Computes the bins of one time of one channel. `work` has room for
-  // work_elements() floats.
+  // Computes the bins of `channel` at point `time`, which counts hops and is
+  // less than TimesOf(channel.frames). `work` has room for work_elements()
+  // floats.
   void Row(const StftChannel& channel, std::uint64_t time, float* work,
            float* bins) const;
 

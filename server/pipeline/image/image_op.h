@@ -13,12 +13,12 @@
 namespace forebay::pipeline::image {
 
 // An op on pixels, which does what torchvision's transform of the same name
-// does. Draw makes all random choices of a sample. Apply makes none, so
-// everything that Apply changes by the same Drawn changes alike.
+// does. Draw makes all random choices of a sample. Apply makes none, so with
+// equal choices it changes all targets in the same way.
 //
 // Immutable and thread-safe. Owns its parameters; borrows all arguments. Never
-// blocks. Errors: those of the target; the comment on Draw has its own. A
-// message has the reason alone, without the op's name.
+// blocks. Apply returns the errors of the target; the comment on Draw lists
+// Draw's errors. A message has the reason alone, without the op's name.
 class ImageOp {
  public:
   virtual ~ImageOp() = default;

@@ -24,7 +24,8 @@ class OpTarget {
   // Keeps a window of the image. The window may reach beyond the image on all
   // sides; the pixels there show the op's fill.
   virtual absl::Status Crop(const transform::CropWindow& window) = 0;
-  // Adds pixels around the image. PadMode::kConstant shows the op's fill.
+  // Adds pixels around the image. With PadMode::kConstant, they show the op's
+  // fill.
   virtual absl::Status Pad(const transform::Padding& padding) = 0;
   // Scales the image to `extent`.
   virtual absl::Status Resize(transform::ImageExtent extent,

@@ -57,9 +57,9 @@ struct Call {
   // Is called when an attempt has failed and the next one begins later. May be
   // empty. Must not call the client.
   std::function<void()> paused;
-  // Is called when the time for the next attempt has come: Continue then begins
-  // it. If `ready` is empty, the attempt begins by itself. `ready` may call
-  // nothing of the client but Continue.
+  // Is called when the time for the next attempt has come. The attempt then
+  // waits for a call of Client::Continue. If `ready` is empty, the attempt
+  // begins without that call. `ready` may call no other method of the client.
   std::function<void()> ready;
   // The most attempts; the host's RetryPolicy may allow fewer. While no byte
   // has come, `patience` limits the call instead, if it is set.

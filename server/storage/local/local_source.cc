@@ -102,8 +102,9 @@ void LocalSource::Read(absl::Span<ReadRequest> requests) {
   {
     base::MutexLock lock(&mutex_);
     for (ReadRequest& request : requests) queue_.push_back(std::move(request));
-    // A few threads read the page cache fastest, without switches. More threads
-    // join when a read had to wait.
+    // Only a few threads are woken: few threads read the page cache fastest,
+    // because there are fewer context switches. After a read had to wait for a
+    // disk, one more thread is woken.
     const std::size_t wanted = 1 + requests.size() / kReadsPerWake;
     for (std::size_t i = 0; i < wanted; ++i) WakeOrBeginLocked();
     if (!SetAlarmLocked() && active_ == 0) refused.swap(queue_);

@@ -33,7 +33,7 @@ absl::StatusOr<const HdfsRoot*> HdfsOf(const Root& root) {
   return hdfs;
 }
 
-// Asks for the checksums of files whose numbers the server does not tell.
+// Asks for the checksum of each file for which the server gives no fileId.
 // Thread-safe.
 class Checksums {
  public:
