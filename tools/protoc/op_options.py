@@ -46,6 +46,10 @@ class OpOptions:
         """Returns the Bounds of a field; None if there are none."""
         return self._option(field.options, "bounds")
 
+    def parameter(self, field):
+        """Returns the name of the parameter that sets a field."""
+        return self._option(field.options, "parameter") or field.name
+
     def default_argument(self, field):
         """Returns the text of a field's default argument; None if there is none."""
         return self._option(field.options, "default_argument")

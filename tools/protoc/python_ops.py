@@ -1,9 +1,11 @@
 """Python classes of the ops whose messages have the option generated_class.
 
 A class is written from its message alone: the constructor's parameters are the fields,
-the checks are the fields' bounds, and the docstring consists of the comments.
+the checks are the fields' bounds, and the docstring consists of the comments. A field's
+option `parameter` names its parameter; the message keeps the field's name.
 """
 
+import keyword
 import math
 import re
 import textwrap
@@ -30,9 +32,10 @@ _BOOLS = {"false": "False", "true": "True"}
 @dataclass
 class _Parameter:
     """A field as a parameter of a constructor. All members are Python code, but for
-    `comment`."""
+    `field` and `comment`."""
 
     name: str
+    field: str  # the name of the field
     comment: str
     type: str
     check: str  # returns the attribute's value
@@ -66,7 +69,7 @@ def _comments(files):
     return comments
 
 
-def _number(field, options, python):
+def _number(field, name, options, python):
     """Returns the type, check, value and default argument of a number."""
     bounds = options.bounds(field)
     if bounds is None or math.isinf(bounds.min) or math.isinf(bounds.max):
@@ -79,8 +82,8 @@ def _number(field, options, python):
             raise ValueError(f"the default argument is {text}, not {low} to {high}")
         default = repr(number)
     check = "real" if python is float else "integer"
-    return (python.__name__, f'_values.{check}({field.name}, "{field.name}", '
-            f"{low!r}, {high!r})", f"self.{field.name}", default)
+    return (python.__name__, f'_values.{check}({name}, "{name}", {low!r}, {high!r})',
+            f"self.{name}", default)
 
 
 def _named(text, names):
@@ -90,30 +93,50 @@ def _named(text, names):
     return names.get(text, "")
 
 
-def _parts(field, options):
-    """Returns the type, check, value and default argument of a field."""
-    if field.label != Field.LABEL_REPEATED and not field.HasField("oneof_index"):
+def _is_plain(field, options):
+    """Whether each value of a field is set, and is a single one."""
+    bounds = options.bounds(field)
+    return (field.label != Field.LABEL_REPEATED
+            and not field.HasField("oneof_index")
+            and not (bounds is not None and bounds.or_unset))
+
+
+def _parts(field, name, options):
+    """Returns the type, check, value and default argument of a field, whose parameter
+    is `name`."""
+    if _is_plain(field, options):
         if field.type == Field.TYPE_DOUBLE:
-            return _number(field, options, float)
+            return _number(field, name, options, float)
         if field.type == Field.TYPE_UINT32:
-            return _number(field, options, int)
+            return _number(field, name, options, int)
         text = options.default_argument(field)
         if field.type == Field.TYPE_BOOL:
-            return ("bool", f"bool({field.name})", f"self.{field.name}",
-                    _named(text, _BOOLS))
+            return "bool", f"bool({name})", f"self.{name}", _named(text, _BOOLS)
         if field.type == Field.TYPE_ENUM:
             names = {name: f'"{name.lower()}"' for name in options.enum_names(field)}
             choices = ", ".join(names.values())
-            return ("str", f'_values.choice({field.name}, [{choices}], "{field.name}")',
-                    f"self.{field.name}.upper()", _named(text, names))
-    raise ValueError("fields of this kind need a class that is written by hand: "
-                     "a generated class takes double, uint32, bool and enums")
+            return ("str", f'_values.choice({name}, [{choices}], "{name}")',
+                    f"self.{name}.upper()", _named(text, names))
+    raise ValueError("fields of this kind need a class that is written by hand: a "
+                     "generated class takes double and uint32 without or_unset, bool "
+                     "and enums")
+
+
+def _check_quotable(comment):
+    """Raises ValueError if a docstring cannot have the comment's text as it is."""
+    if "\\" in comment or '"""' in comment or comment.endswith('"'):
+        raise ValueError('the comment has a backslash, three quotation marks or one at '
+                         'its end, which a docstring cannot have')
 
 
 def _parameter(field, comment, options):
     if not comment:
         raise ValueError("the field has no comment, which describes the parameter")
-    return _Parameter(field.name, comment, *_parts(field, options))
+    _check_quotable(comment)
+    name = options.parameter(field)
+    if not name.isidentifier() or keyword.iskeyword(name) or name == "self":
+        raise ValueError(f"a parameter of Python cannot be named {name}")
+    return _Parameter(name, field.name, comment, *_parts(field, name, options))
 
 
 def _parameters(message, comments, options):
@@ -125,6 +148,11 @@ def _parameters(message, comments, options):
             parameters.append(_parameter(field, comments[name], options))
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
+    names = [parameter.name for parameter in parameters]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{message.name}: several fields have the parameter "
+                             f"{name}, so the class is to be written by hand")
     return sorted(parameters, key=lambda parameter: parameter.default != "")
 
 
@@ -176,6 +204,10 @@ def _class(field, message, comment, parameters, options):
     if not comment:
         raise ValueError(f"{message.name}: the message has no comment, which is the "
                          "docstring of the class")
+    try:
+        _check_quotable(comment)
+    except ValueError as error:
+        raise ValueError(f"{message.name}: {error}") from None
     name = options.traits(message).title or message.name
     lines = ["", "", f"class {name}({bases[0]}):", *_docstring(comment, parameters)]
     if parameters:
@@ -185,7 +217,7 @@ def _class(field, message, comment, parameters, options):
         for parameter in parameters:
             lines += _assignment(parameter)
         lines.append("")
-    values = [f'"{parameter.name}": {parameter.value}' for parameter in parameters]
+    values = [f'"{parameter.field}": {parameter.value}' for parameter in parameters]
     return name, [*lines, "    def _op(self) -> Dict[str, Any]:",
                   *_listed(f'        return {{"{field.name}": {{', values, "}}")]
 

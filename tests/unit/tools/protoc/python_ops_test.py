@@ -22,6 +22,7 @@ message Op {
     Blur soft_blur = 1;
     Quiet quiet = 2;
     ByHand by_hand = 3;
+    Turn turn = 4;
   }
 }
 // Blurs images by a Gaussian, of which this first paragraph says so much that no
@@ -39,6 +40,18 @@ message Blur {
   bool rounded = 3 [(default_argument) = "true"];
   Border border = 4 [(default_argument) = "REFLECT"];  // The pixels outside.
   Border border_with_a_long_name = 5;  // Another border.
+}
+// Turns images.
+message Turn {
+  option (op) = {domain: IMAGE generated_class: true};
+  enum Side { SIDE_UNSPECIFIED = 0; LEFT = 1; }
+  // The angle.
+  double angle = 1 [(bounds) = {min: 0 max: 90}, (parameter) = "degrees"];
+  // The number of turns.
+  uint32 count = 2 [(bounds) = {min: 1 max: 9}, (parameter) = "turns"];
+  Side to = 3 [(parameter) = "side"];  // The side.
+  // Whether the image grows.
+  bool grows = 4 [(parameter) = "expand", (default_argument) = "false"];
 }
 // Halves all values.
 message Quiet {
@@ -88,7 +101,7 @@ def generated_classes(code, tmp_path_factory):
 
 
 def test_only_messages_with_the_option_have_a_class(classes):
-    assert classes.__all__ == ["GaussianBlur", "Quiet"]
+    assert classes.__all__ == ["GaussianBlur", "Quiet", "Turn"]
     assert not hasattr(classes, "ByHand")
 
 
@@ -128,6 +141,32 @@ def test_an_op_has_the_values_of_the_fields(classes):
         classes.GaussianBlur, classes.Quiet)] == ["Transform", "AudioTransform"]
 
 
+def test_the_option_parameter_names_the_parameter_and_the_attribute(classes):
+    assert str(inspect.signature(classes.Turn)) == (
+        "(degrees: float, turns: int, side: str, expand: bool = False) -> None")
+    turn = classes.Turn(45, 2, "left")
+    assert vars(turn) == {
+        "degrees": 45.0, "turns": 2, "side": "left", "expand": False}
+    assert "  degrees: The angle." in inspect.getdoc(classes.Turn)
+
+
+def test_the_message_keeps_the_names_of_fields(classes):
+    assert classes.Turn(45, 2, "left")._op() == {"turn": {
+        "angle": 45.0, "count": 2, "to": "LEFT", "grows": False}}
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ((91, 2, "left"), "`degrees` should be a floating point value in the interval "
+     "[0.0, 90.0], not 91"),
+    ((45, 0, "left"), "turns should be between 1 and 9, not 0"),
+    ((45, 2, "up"), "side should be one of 'left', not 'up'"),
+])
+def test_refusals_name_the_parameter(classes, arguments, message):
+    with pytest.raises(ValueError) as refused:
+        classes.Turn(*arguments)
+    assert str(refused.value) == message
+
+
 @pytest.mark.parametrize("arguments, error, message", [
     ((0, "edge"), ValueError, "kernel_size should be between 1 and 31, not 0"),
     ((True, "edge"), TypeError, "kernel_size should be an integer, not True"),
@@ -164,7 +203,10 @@ message Blur {{
 
 BOUNDED = "(bounds) = {min: 0 max: 1}"
 BY_HAND = ("Blur.x: fields of this kind need a class that is written by hand: a "
-           "generated class takes double, uint32, bool and enums")
+           "generated class takes double and uint32 without or_unset, bool and enums")
+OR_UNSET = "(bounds) = {min: 1 max: 2 or_unset: true}"
+QUOTES = ("the comment has a backslash, three quotation marks or one at its end, which "
+          "a docstring cannot have")
 
 
 @pytest.mark.parametrize("text, message", [
@@ -172,6 +214,19 @@ BY_HAND = ("Blur.x: fields of this kind need a class that is written by hand: a 
     (op_of(f"repeated double x = 1 [{BOUNDED}];  // It."), BY_HAND),
     (op_of(f"optional double x = 1 [{BOUNDED}];  // It."), BY_HAND),
     (op_of("string x = 1;  // It."), BY_HAND),
+    (op_of(f"double x = 1 [{OR_UNSET}];  // It."), BY_HAND),
+    (op_of(f"uint32 x = 1 [{OR_UNSET}];  // It."), BY_HAND),
+    (op_of("", comment=r"// The path C:\new."), f"Blur: {QUOTES}"),
+    (op_of("", comment='// A """ mark.'), f"Blur: {QUOTES}"),
+    (op_of("", comment='// A "mark"'), f"Blur: {QUOTES}"),
+    (op_of(r"bool x = 1;  // The path C:\new."), f"Blur.x: {QUOTES}"),
+    (op_of('bool x = 1;  // A """ mark.'), f"Blur.x: {QUOTES}"),
+    (op_of('bool x = 1;  // A "mark"'), f"Blur.x: {QUOTES}"),
+    (op_of('bool x = 1 [(parameter) = "class"];  // It.'),
+     "Blur.x: a parameter of Python cannot be named class"),
+    (op_of('bool x = 1 [(parameter) = "p"];  // It.\n'
+           'bool y = 2 [(parameter) = "p"];  // It.'),
+     "Blur: several fields have the parameter p, so the class is to be written by hand"),
     (op_of("bool x = 1;"),
      "Blur.x: the field has no comment, which describes the parameter"),
     (op_of("", comment=""),
