@@ -168,7 +168,7 @@ TEST_CASE("Numbers in messages and lists of an op are checked",
     return std::string(checked.message());
   };
   CHECK(refusal("pad { padding { top: 65536 } }") ==
-        "top is 65536, not 0 to 65535");
+        "padding is 65536, not 0 to 65535");
   CHECK(refusal("pad { padding { fill: [1, 256] } }") ==
         "fill is 256, not 0 to 255");
   CHECK(refusal("color_jitter { hue { min: 0 max: 0.75 } }") ==
@@ -196,6 +196,11 @@ TEST_CASE("Refused values are named by the parameters of the op's class",
         "HAMMING, BLACKMAN, BARTLETT, RECTANGULAR");
   CHECK(refusal("random_resized_crop { height: 1 width: 1 }") ==
         "scale is 0, not 1e-06 to 1e+06");
+  for (const char* const side : {"left", "top", "right", "bottom"}) {
+    CHECK(refusal(absl::StrCat("random_crop { height: 1 width: 1 padding { ",
+                               side, ": 65536 } }")) ==
+          "padding is 65536, not 0 to 65535");
+  }
   CHECK(refusal("pad { padding { mode: 9 } }") ==
         "padding_mode is 9, which this daemon does not know: it knows "
         "CONSTANT, EDGE, REFLECT, SYMMETRIC");

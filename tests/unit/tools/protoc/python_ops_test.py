@@ -226,7 +226,8 @@ QUOTES = ("the comment has a backslash, three quotation marks or one at its end,
      "Blur.x: a parameter of Python cannot be named class"),
     (op_of('bool x = 1 [(parameter) = "p"];  // It.\n'
            'bool y = 2 [(parameter) = "p"];  // It.'),
-     "Blur: several fields have the parameter p, so the class is to be written by hand"),
+     "Blur: several fields have the parameter p, so the class is to be written by "
+     "hand"),
     (op_of("bool x = 1;"),
      "Blur.x: the field has no comment, which describes the parameter"),
     (op_of("", comment=""),
