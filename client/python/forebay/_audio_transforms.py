@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Dict, Mapping, Optional, Union
 
 from . import _transform_values as _values
+from ._op_classes import ToMono  # noqa: F401  Pickles of older clients name it here.
 from ._transform import AudioTransform
 
 _METHODS = {"sinc_interpolation": "SINC_HANN", "sinc_interp_hann": "SINC_HANN",

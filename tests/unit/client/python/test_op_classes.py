@@ -47,6 +47,14 @@ def test_copies_and_pickles_are_equal(transform):
         assert other._op() == transform._op()
 
 
+def test_a_pickle_of_an_older_client_is_read():
+    """The pickle names the module in which older clients had the class."""
+    written = b"\x80\x02cforebay._audio_transforms\nToMono\n)\x81."
+    transform = pickle.loads(written)
+    assert type(transform) is T.ToMono
+    assert transform._op() == {"to_mono": {}}
+
+
 @pytest.mark.parametrize("p", [-0.5, 1.5, float("nan")])
 def test_a_probability_has_torchvisions_message(p):
     with pytest.raises(ValueError) as refused:
