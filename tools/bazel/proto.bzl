@@ -65,7 +65,7 @@ def cc_ops(name, domain, namespace, result, function, argument, header, deps, vi
       domain: of OpTraits, in proto/op_options.proto.
       namespace: of the functions.
       result: the functions' result.
-      function: the functions' name; NAMEAny is that of the function that chooses.
+      function: the functions' name. The function that chooses is named after it: AddAny for Add.
       argument: the functions' parameter behind the op: its type and its name.
       header: the header that declares these types, by its path from the workspace's root.
       deps: the library of the header.
