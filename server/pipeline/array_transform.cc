@@ -85,7 +85,8 @@ class ArrayTransform::Builder {
   // number `end` - 1 of the field. `behind` is the op of audio that follows;
   // null if none follows.
   absl::Status EndPart(int end, const proto::Op* behind);
-  // Adds an op of audio behind the last part.
+  // Adds an op of audio behind the last part. No other op gets here: Build
+  // takes ops of audio out of the list.
   absl::Status AddStage(const proto::Op& op);
 
   const TensorType first_;
@@ -155,7 +156,7 @@ absl::Status ArrayTransform::Builder::AddStage(const proto::Op& op) {
       audio::MakeAny(op,
                      {.frame_shape = {shape.begin() + 1, shape.end()},
                       .rate = signal_.rate},
-                     absl::InvalidArgumentError("is not for arrays")));
+                     absl::InternalError("an op of another domain")));
   signal_.frames = shape.front();
   FOREBAY_ASSIGN_OR_RETURN(signal_, made->LongestOf(signal_));
   Stage stage;
