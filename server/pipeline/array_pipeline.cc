@@ -22,7 +22,6 @@
 #include "server/base/status.h"
 #include "server/pipeline/ndarray/array_ops.h"
 #include "server/pipeline/ndarray/array_program_builder.h"
-#include "server/pipeline/ndarray/element_steps.h"
 #include "server/pipeline/op_traits.h"
 #include "server/pipeline/transform/draws.h"
 
@@ -63,12 +62,14 @@ RaggedArrayType RaggedTypeOf(const ArrayPipeline::Ops& ops,
   std::vector<std::uint64_t>& shape = type.tensor.shape;
   if (shape.empty()) return type;
   // This walk only looks at what ops do to axes. Create finds each error in a
-  // second walk, which knows the ragged axis. Steps are forgotten, because an
-  // ArrayOp behind them is refused.
+  // second walk, which knows the ragged axis. An op may be refused here only
+  // because the first array is short, so errors are ignored; FixLength says
+  // what ops do all the same. Steps are forgotten, because an ArrayOp behind
+  // them is refused.
   ArrayProgramBuilder program(first, std::nullopt);
   for (const proto::Op& op : ops) {
     AddOp(op, 0, program).IgnoreError();
-    program.steps() = ndarray::ElementSteps(first.dtype);
+    program.ForgetSteps();
   }
   const std::size_t axis = program.BestRaggedAxis();
   // `each` is the bytes of the elements at one index of the ragged axis. The

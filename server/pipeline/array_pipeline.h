@@ -43,8 +43,8 @@ struct RaggedArrayType {
 struct OpPlace {
   // Number of the pipeline's first op, from 0; error messages name ops by it.
   int first_op = 0;
-  // Number of RandomWindows before the pipeline. The pipeline's first
-  // RandomWindow draws under this number.
+  // Number of array ops before the pipeline that draw, such as RandomWindow.
+  // The pipeline's first op that draws does so under this number.
   std::uint16_t first_window = 0;
   // Whether the op behind the pipeline takes clips of any number of channels.
   bool any_channels = false;
@@ -52,9 +52,9 @@ struct OpPlace {
 
 // Turns one array into another: takes parts of axes, reorders axes, casts and
 // normalises. The result is written straight to its place in the slot. The draw
-// of a field's n-th RandomWindow depends only on the sample's key and n. Two
-// arrays of one sample that have equal lengths are therefore cut at the same
-// place.
+// of a field's n-th array op that draws depends only on the sample's key and n.
+// Two arrays of one sample that have equal lengths are therefore cut at the
+// same place.
 //
 // Immutable and thread-safe. Owns its ops; borrows the arrays for each call.
 // Never blocks. Create fails with INVALID_ARGUMENT; the error names the op. The
@@ -87,7 +87,7 @@ class ArrayPipeline {
   // behind all ops. The axis is the ragged axis, or the first axis if no axis
   // is ragged. A RandomWindow makes its full length, even of a shorter input.
   std::uint64_t LengthFrom(std::uint64_t length) const;
-  // Returns the number of RandomWindows among the ops.
+  // Returns the number of ops that draw, such as RandomWindow.
   std::uint16_t windows() const { return windows_; }
 
   // Returns the part of the array's first axis that Run looks at: the part that

@@ -9,7 +9,8 @@ namespace forebay::pipeline::ndarray {
 
 ArrayProgramBuilder::ArrayProgramBuilder(const transform::TensorType& longest,
                                          std::optional<std::size_t> ragged_axis)
-    : program_{.ops = {}, .steps = ElementSteps(longest.dtype)},
+    : input_dtype_(longest.dtype),
+      program_{.ops = {}, .steps = ElementSteps(longest.dtype)},
       shape_(longest.shape),
       ragged_axis_(ragged_axis),
       origin_(longest.shape.size()) {

@@ -54,20 +54,30 @@ class ArrayProgramBuilder {
   void SetLength(std::size_t axis, std::uint64_t length) {
     shape_[axis] = length;
   }
-  // Sets the length that an axis has in all arrays from here on.
+  // Sets the length that an axis has in all arrays from here on. An op that
+  // fixes a length calls this before it compares its parameters with shape(),
+  // and even if it then returns an error. The reason: a pipeline for arrays of
+  // differing lengths first looks for the ragged axis by a walk with the first
+  // array's shape. That walk ignores errors, which may be wrong for that shape,
+  // and afterwards asks for BestRaggedAxis.
   void FixLength(std::size_t axis, std::uint64_t length);
   // Makes axis number order[i] axis number i.
   void Permute(absl::Span<const std::uint8_t> order);
 
   // Adds an op. The caller has called CheckNoSteps.
   void Append(std::unique_ptr<const ArrayOp> op);
-  // Returns the steps, to which the caller may add steps.
+  // Returns the steps, to which an op adds its own.
   ElementSteps& steps() { return program_.steps; }
+  // Removes all steps, so that CheckNoSteps allows an op behind them. Only
+  // walks that follow axes and do not use the program call this.
+  void ForgetSteps() { program_.steps = ElementSteps(input_dtype_); }
 
   // Returns the program. The builder must not be used afterwards.
   ArrayProgram Finish() { return std::move(program_); }
 
  private:
+  // Type of the input's elements.
+  const proto::DType input_dtype_;
   ArrayProgram program_;
   std::uint16_t stream_ = 0;
   std::vector<std::uint64_t> shape_;

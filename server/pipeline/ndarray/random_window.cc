@@ -51,6 +51,8 @@ absl::Status Add(const proto::RandomWindow& op, ArrayProgramBuilder& program) {
   FOREBAY_ASSIGN_OR_RETURN(const std::size_t axis, program.AxisOf(op.axis()));
   const bool was_ragged = program.ragged_axis() == axis;
   const std::uint64_t length = program.shape()[axis];
+  // FixLength comes before the checks, as its comment demands: the first array
+  // may be shorter than the window although longer arrays are not.
   program.FixLength(axis, op.length());
   if (op.length() == 0 || op.length() > kMaxLength) {
     return absl::InvalidArgumentError(

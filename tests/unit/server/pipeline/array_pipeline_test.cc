@@ -76,6 +76,24 @@ TEST_CASE("Any axis of an array may be the ragged one",
         "(2, n), as all must be");
 }
 
+TEST_CASE("A window may be longer than the first array's ragged axis",
+          "[pipeline][array_pipeline]") {
+  const Numbers<std::int16_t> short_one({2, 3});
+  const Numbers<std::int16_t> long_one({2, 40});
+  // The longest array, of 300 bytes, is (2, 75).
+  const auto window =
+      Made(Spec().CropWindow(10, 1), short_one.array.type, std::uint64_t{300});
+  CHECK(window->input().ragged_axis == 1u);
+  CHECK(window->input().tensor.shape == Shape{2, 75});
+  CHECK(window->output().tensor.shape == Shape{2, 10});
+  CHECK(ItemsOf<std::int16_t>(*window, long_one.array).size() == 20u);
+  std::vector<std::uint8_t> out(window->output().tensor.bytes);
+  CHECK(window->Run(short_one.array, {}, absl::MakeSpan(out))
+            .status()
+            .message() ==
+        "has length 3, less than a RandomWindow of 10: set pad_if_needed");
+}
+
 TEST_CASE("An array pipeline casts and normalises numbers",
           "[pipeline][array_pipeline]") {
   const Numbers<std::uint8_t> numbers({2, 3});
