@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "server/pipeline/audio/audio_ops.h"
+
 namespace forebay::pipeline::audio {
 namespace {
 

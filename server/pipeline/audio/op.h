@@ -35,8 +35,7 @@ inline constexpr std::uint64_t kMaxFrames = std::uint64_t{1} << 40;
 // An op on float32 arrays in C order, with the time first. The axes behind the
 // first are the same for all samples.
 //
-// Immutable and thread-safe; each thread brings its own draws and
-// scratch. Owns
+// Immutable and thread-safe; each thread brings its own draws and scratch. Owns
 // its tables; borrows arrays for the call. Never blocks. Equal inputs give
 // equal bytes on every CPU of an architecture. An error's message has only the
 // reason, without the op's name.
@@ -57,7 +56,8 @@ class Op {
   // Whether Run may be given the same memory as input and output.
   virtual bool in_place() const { return false; }
 
-  // Makes the random choices for one signal.
+  // Makes the random choices for one signal. Only an op whose message has the
+  // option `draws` has a random stream of its own, so no other op may draw.
   virtual transform::Drawn Draw(const Signal& /*signal*/,
                                 transform::Draws& /*draws*/) const {
     return transform::Drawn();

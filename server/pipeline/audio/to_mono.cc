@@ -2,6 +2,7 @@
 
 #include "server/base/status.h"
 #include "server/pipeline/audio/audio_ops.h"
+
 namespace forebay::pipeline::audio {
 
 absl::Status ToMono::Run(const float* in, const Signal& signal,

@@ -9,6 +9,7 @@
 #include "server/pipeline/audio/audio_ops.h"
 #include "server/pipeline/audio/parameter.h"
 #include "server/pipeline/transform/exact_math.h"
+
 namespace forebay::pipeline::audio {
 namespace {
 

@@ -17,8 +17,8 @@ namespace forebay::pipeline::image {
 // equal choices it changes all targets in the same way.
 //
 // Immutable and thread-safe. Owns its parameters; borrows all arguments. Never
-// blocks. Apply returns the errors of the target; the comment on Draw lists
-// Draw's errors. A message has the reason alone, without the op's name.
+// blocks. Apply returns the errors of the target. The comment on Draw lists
+// Draw's errors, whose messages name the op.
 class ImageOp {
  public:
   virtual ~ImageOp() = default;

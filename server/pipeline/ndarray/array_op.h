@@ -22,8 +22,8 @@ struct AxisLength {
 // that Apply changes by the same Drawn change alike.
 //
 // Immutable and thread-safe. Owns its parameters; borrows all arguments. Never
-// blocks. Only Draw fails. An error's message has the reason alone, without the
-// op's name.
+// blocks. Only Draw fails. Draw's message names the op, because callers of Draw
+// add no title to it.
 class ArrayOp {
  public:
   virtual ~ArrayOp() = default;
