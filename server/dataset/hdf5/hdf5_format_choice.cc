@@ -14,6 +14,7 @@
 #include "server/dataset/hdf5/hdf5_format.h"
 #include "server/dataset/hdf5/hdf5_parser.h"
 #include "server/dataset/hdf5/path_pattern.h"
+#include "server/dataset/hdf5/sample_patterns.h"
 #include "server/dataset/records/content_guess.h"
 #include "server/storage/local/local_root.h"
 #include "server/storage/local/writer_lock.h"
@@ -110,39 +111,20 @@ std::uint64_t MostFrequentRows(const std::vector<ListedArray>& arrays) {
   return most == counts.rend() ? 0 : most->first;
 }
 
-// Returns a pattern for each field if the objects of a group seem to be
-// samples: more of them have arrays than there can be fields.
-std::vector<std::string> FieldsOfGroup(const std::vector<ListedArray>& arrays) {
-  if (arrays.empty()) return {};
-  std::string_view group = arrays.front().path;
-  for (const ListedArray& one : arrays) {
-    while (!one.path.starts_with(group)) group.remove_suffix(1);
-  }
-  group = group.substr(0, group.rfind('/') + 1);
-  std::vector<std::string> names;
-  std::string_view object;
-  std::size_t objects = 0;
-  for (const ListedArray& one : arrays) {
-    const std::string_view rest =
-        std::string_view(one.path).substr(group.size());
-    const std::size_t end = rest.find('/');
-    if (end == rest.npos) return {};
-    if (objects == 0 || rest.substr(0, end) != object) ++objects;
-    object = rest.substr(0, end);
-    if (objects == 1)
-      names.push_back(
-          absl::StrCat(std::string(group), "*", std::string(rest.substr(end))));
-  }
-  if (objects <= kMaxDatasetFields || names.size() > kMaxDatasetFields)
-    return {};
-  return names;
-}
-
 absl::Status IsOfGroup(const std::vector<std::string>& names) {
   return absl::InvalidArgumentError(absl::StrCat(
       "has datasets in more objects than there can be fields: if each object "
       "of a group is a sample, name \"",
       absl::StrJoin(names, "\", \""), "\""));
+}
+
+// Makes the error of a group whose objects ArrayLister does not list.
+absl::Status IsTooDeep() {
+  return absl::UnimplementedError(
+      absl::StrCat("is a group below ", ArrayLister::kTooDeep,
+                   " others on this path, and its datasets are not looked for: "
+                   "if they have a shorter path, name them by that path, else "
+                   "move the group to one"));
 }
 
 absl::Status TooMany() {
@@ -228,21 +210,20 @@ Hdf5FormatChoice::FindNamed(FirstFile& file) const {
 }
 
 absl::StatusOr<std::vector<Hdf5FormatChoice::Wanted>> Hdf5FormatChoice::FindAll(
-    const std::vector<ListedArray>& arrays,
-    std::vector<std::string>* left_out) {
-  const std::vector<std::string> names = FieldsOfGroup(arrays);
+    const ArrayLister& lister, std::vector<std::string>* left_out) {
+  const std::vector<std::string> names = SamplePatterns(lister.datasets());
   if (!names.empty()) return IsOfGroup(names);
-  const std::uint64_t rows = MostFrequentRows(arrays);
+  const std::uint64_t rows = MostFrequentRows(lister.datasets());
   std::vector<Wanted> wanted;
   std::size_t more = 0;
-  const auto leave_out = [&](const ListedArray& one, const std::string& member,
+  const auto leave_out = [&](const std::string& path, const std::string& member,
                              const absl::Status& why) {
     if (left_out->size() == kMostLeftOut) {
       ++more;
       return;
     }
-    left_out->push_back(absl::StrCat(one.path, member.empty() ? "" : "/",
-                                     member, ": ", why.message()));
+    left_out->push_back(absl::StrCat(path, member.empty() ? "" : "/", member,
+                                     ": ", why.message()));
   };
   const auto add = [&](const ListedArray& one, const std::string& member) {
     auto column = ColumnOf(**one.array, one.path, member);
@@ -253,12 +234,12 @@ absl::StatusOr<std::vector<Hdf5FormatChoice::Wanted>> Hdf5FormatChoice::FindAll(
       status = absl::InvalidArgumentError(absl::StrCat(
           "has ", (*one.array)->rows(), " rows, and others have ", rows));
     }
-    if (!status.ok()) return leave_out(one, member, status);
+    if (!status.ok()) return leave_out(one.path, member, status);
     wanted.push_back({.column = *std::move(column), .array = *one.array});
   };
-  for (const ListedArray& one : arrays) {
+  for (const ListedArray& one : lister.datasets()) {
     if (!one.array.ok()) {
-      leave_out(one, {}, one.array.status());
+      leave_out(one.path, {}, one.array.status());
     } else if ((*one.array)->type.kind == Kind::kCompound) {
       for (const CompoundMember& member : (*one.array)->type.members)
         add(one, member.name);
@@ -267,12 +248,14 @@ absl::StatusOr<std::vector<Hdf5FormatChoice::Wanted>> Hdf5FormatChoice::FindAll(
     }
     if (wanted.size() > kMaxDatasetFields) return TooMany();
   }
+  for (const auto& [address, path] : lister.deep_groups())
+    leave_out(path, {}, IsTooDeep());
   if (wanted.empty()) {
     return absl::NotFoundError(absl::StrCat(
         "has no dataset with rows that can be read",
         left_out->empty() ? "" : absl::StrCat(": ", left_out->front())));
   }
-  if (more > 0) left_out->push_back(absl::StrCat(more, " datasets more"));
+  if (more > 0) left_out->push_back(absl::StrCat(more, " objects more"));
   return wanted;
 }
 
@@ -283,7 +266,7 @@ Hdf5FormatChoice::FindWanted(FirstFile& file, base::WorkingMemory& memory,
   ArrayLister lister(&memory);
   FOREBAY_RETURN_IF_ERROR(
       file.Look([&](FileView& view) { return lister.Run(view); }));
-  return FindAll(lister.datasets(), left_out);
+  return FindAll(lister, left_out);
 }
 
 absl::Status Hdf5FormatChoice::GuessTypes(FirstFile& file,

@@ -72,10 +72,10 @@ class Hdf5FormatChoice {
   // Finds the named datasets in the first file.
   absl::StatusOr<std::vector<Wanted>> FindNamed(FirstFile& file) const;
   // Chooses the datasets that have the most frequent number of rows. Adds the
-  // others to `left_out`, with the reasons.
+  // others to `left_out`, with the reasons, and the groups that were not
+  // listed.
   static absl::StatusOr<std::vector<Wanted>> FindAll(
-      const std::vector<ListedArray>& arrays,
-      std::vector<std::string>* left_out);
+      const ArrayLister& lister, std::vector<std::string>* left_out);
   // Finds the named datasets, or all if none is named.
   absl::StatusOr<std::vector<Wanted>> FindWanted(
       FirstFile& file, base::WorkingMemory& memory,

@@ -15,9 +15,8 @@
 namespace forebay::dataset::hdf5 {
 namespace {
 
-// Bounds of a listing: the depth of groups within groups, the objects of a
-// file, and the names that an error lists.
-constexpr std::size_t kDeepest = 32;
+// Bounds of a listing: the objects of a file, and the names that an error
+// lists.
 constexpr std::size_t kMostObjects = 4096;
 constexpr std::size_t kMostNamed = 8;
 
@@ -56,13 +55,6 @@ bool IsDataset(const std::vector<Message>& messages) {
 absl::Status IsNoObject(const std::string& path) {
   return absl::UnimplementedError(absl::StrCat(
       path, ": is a link to another name or file, which is not followed"));
-}
-
-// Makes the error of a group that has kDeepest groups above it.
-absl::Status IsTooDeep() {
-  return absl::UnimplementedError(absl::StrCat(
-      "is a group below ", kDeepest,
-      " others, whose datasets are not listed: move it to a shorter path"));
 }
 
 // Returns the path of an object in a group. The root group has an empty path.
@@ -249,8 +241,8 @@ absl::Status ArrayLister::Step(FileView& file) {
     pending_.pop_back();
     return absl::OkStatus();
   }
-  if (object.depth == kDeepest) {
-    datasets_.push_back({object.path, IsTooDeep()});
+  if (object.depth >= kTooDeep) {
+    deep_groups_.emplace(object.address, object.path);
     pending_.pop_back();
     return absl::OkStatus();
   }
@@ -285,22 +277,24 @@ absl::Status ArrayLister::AddLinks(FileView& file, const Object& group,
   const auto links = ReadLinks(file, group.address, messages);
   if (!links.ok()) return At(group.path, links.status());
   groups_.insert(group.address);
+  // A longer path may have led to the group before.
+  deep_groups_.erase(group.address);
   pending_.pop_back();
-  // The last pending object comes next. Objects come in the order of their
-  // names, so that a group with several hard links has the first one's path.
-  for (auto link = links->rbegin(); link != links->rend(); ++link) {
-    if (link->address == kNoAddress) continue;
+  // The last pending object comes next. This order decides which path a group
+  // with several hard links has, and saved indexes have that path.
+  for (const Link& link : *links) {
+    if (link.address == kNoAddress) continue;
     if (++objects_ > kMostObjects) {
       return absl::UnimplementedError(
           absl::StrCat("has more than ", kMostObjects,
                        " objects; name the datasets that are wanted"));
     }
-    std::string path = Join(group.path, link->name);
+    std::string path = Join(group.path, link.name);
     // The bytes are counted twice: for the pending object, and for the dataset
     // that the object may turn out to be.
     FOREBAY_RETURN_IF_ERROR(Count(2 * (sizeof(Object) + sizeof(ListedArray) +
                                        base::HeapBytes(path.size()))));
-    pending_.push_back({std::move(path), link->address, group.depth + 1});
+    pending_.push_back({std::move(path), link.address, group.depth + 1});
   }
   return absl::OkStatus();
 }

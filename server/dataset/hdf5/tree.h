@@ -70,17 +70,18 @@ absl::StatusOr<GroupObjects> ListGroup(FileView& file, std::string_view path);
 absl::StatusOr<NamedArray> FindFirstArray(FileView& file,
                                           const std::string& path);
 
-// A dataset that ArrayLister has listed, or an object that it cannot list.
+// A dataset that ArrayLister has listed, or an object that it cannot read.
 struct ListedArray {
   std::string path;
-  // The layout. UNIMPLEMENTED: the layout cannot be read, or the object is a
-  // group below too many others. Datasets with several paths share one layout.
+  // The layout. UNIMPLEMENTED: the header or the layout cannot be read.
+  // Datasets with several paths share one layout.
   absl::StatusOr<std::shared_ptr<const ArrayLayout>> array;
 };
 
-// Lists all datasets of a file, object by object in the order of their names.
-// Resumes where bytes were missing. Lists a group with several paths once,
-// under the first of them.
+// Lists all datasets of a file, object by object in descending order of their
+// names. Resumes where bytes were missing. Lists a group with several paths
+// once, under the first path that it comes to. Saved indexes have the paths of
+// this order.
 //
 // Used by one thread. Owns the datasets that it finds. Counts their memory in
 // `memory`, which outlives the lister. Never blocks. Errors: those of FileView
@@ -88,6 +89,9 @@ struct ListedArray {
 // many objects.
 class ArrayLister {
  public:
+  // A group below this many groups is not listed.
+  static constexpr std::size_t kTooDeep = 32;
+
   explicit ArrayLister(base::WorkingMemory* memory) : memory_(memory) {}
   ~ArrayLister() { memory_->Shrink(counted_); }
   ArrayLister(const ArrayLister&) = delete;
@@ -98,6 +102,12 @@ class ArrayLister {
   absl::Status Run(FileView& file);
   // Returns the datasets, sorted by path. Complete once Run has succeeded.
   const std::vector<ListedArray>& datasets() const { return datasets_; }
+  // Returns a path of each group that is not listed, because kTooDeep
+  // groups are above it on all paths that the lister followed. The keys are the
+  // addresses of the groups. Complete once Run has succeeded.
+  const std::map<std::uint64_t, std::string>& deep_groups() const {
+    return deep_groups_;
+  }
 
  private:
   // An object that is still to be looked at.
@@ -128,6 +138,7 @@ class ArrayLister {
   std::size_t objects_ = 0;
   // Addresses of the groups that were listed.
   std::set<std::uint64_t> groups_;
+  std::map<std::uint64_t, std::string> deep_groups_;
   // Datasets that can be read, by the address of their header.
   std::map<std::uint64_t, std::shared_ptr<const ArrayLayout>> arrays_;
   std::vector<ListedArray> datasets_;
