@@ -92,10 +92,10 @@ absl::Status CredentialsCache::Renew() {
     search = ++searches_;
   }
   auto found = find_();
-  FOREBAY_RETURN_IF_ERROR(found.status());
   base::MutexLock lock(&mutex_);
   // A search that began later has found newer credentials.
   if (search < used_search_) return absl::OkStatus();
+  FOREBAY_RETURN_IF_ERROR(found.status());
   used_search_ = search;
   name_ = found->name;
   if (!found->keys.has_value())

@@ -50,7 +50,8 @@ class CredentialsCache final : public http::Authorizer {
   ~CredentialsCache() override;
 
   // Looks for credentials, and uses them from now on. If a search that began
-  // later has already ended, uses that search's credentials instead.
+  // later has already found credentials, keeps these and returns OK, even if
+  // its own search fails.
   absl::Status Renew();
   // Returns the human-readable name of the credentials; "" before the first
   // Renew.
@@ -91,7 +92,7 @@ class CredentialsCache final : public http::Authorizer {
   // Number of searches for credentials that have begun.
   std::int64_t searches_ ABSL_GUARDED_BY(mutex_) = 0;
   // Number of the search, counted from 1, that found the credentials in use. 0
-  // before the first search has ended.
+  // before a search has found any.
   std::int64_t used_search_ ABSL_GUARDED_BY(mutex_) = 0;
   std::string name_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Signer> signer_ ABSL_GUARDED_BY(mutex_);  // null without keys

@@ -247,6 +247,47 @@ TEST_CASE_METHOD(CredentialsCacheTest,
 }
 
 TEST_CASE_METHOD(CredentialsCacheTest,
+                 "An older search for S3 credentials may fail",
+                 "[s3][credentials_cache]") {
+  std::promise<void> begun;
+  std::promise<void> go;
+  std::atomic<int> looks = 0;
+  CredentialsCache cache(
+      engine_.get(),
+      [&]() -> absl::StatusOr<Credentials> {
+        if (looks++ > 0) return Credentials{std::nullopt, "newer"};
+        begun.set_value();
+        go.get_future().wait();
+        return absl::UnavailableError("no credentials");
+      },
+      "us-east-1", &wall_);
+  auto older =
+      std::async(std::launch::async, [&cache] { return cache.Renew(); });
+  begun.get_future().wait();
+  CHECK_THAT(cache.Renew(), IsOk());
+  go.set_value();
+  CHECK_THAT(older.get(), IsOk());
+  CHECK(cache.name() == "newer");
+}
+
+// A failed search leaves the credentials in use, and tells its error.
+TEST_CASE_METHOD(CredentialsCacheTest,
+                 "A later search for S3 credentials that fails is an error",
+                 "[s3][credentials_cache]") {
+  int looks = 0;
+  CredentialsCache cache(
+      engine_.get(),
+      [&]() -> absl::StatusOr<Credentials> {
+        if (looks++ == 0) return Credentials{std::nullopt, "older"};
+        return absl::UnavailableError("no credentials");
+      },
+      "us-east-1", &wall_);
+  CHECK_THAT(cache.Renew(), IsOk());
+  CHECK_THAT(cache.Renew(), HasCode(absl::StatusCode::kUnavailable));
+  CHECK(cache.name() == "older");
+}
+
+TEST_CASE_METHOD(CredentialsCacheTest,
                  "Kept S3 credentials sign what they are asked to sign",
                  "[s3][credentials_cache]") {
   Have(Keys{"id", "secret", "token"});
