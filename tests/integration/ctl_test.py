@@ -108,7 +108,7 @@ class CtlTest(unittest.TestCase):
             "level": "note", "subject": "GPU",
             "sentence": f"The daemon sees no GPU: {plugin} is not a shared "
                         "library."}, doctor["findings"])
-        self.assertIn("GPUs        none\n", self.ctl("status").stdout)
+        self.assertIn("GPUs          none\n", self.ctl("status").stdout)
 
     def test_configuration_is_shown_and_obeyed(self):
         path = self.folder + "/forebayd.toml"

@@ -20,7 +20,7 @@ namespace {
 void AddLine(const std::string& name, const std::string& value) {
   const std::string shown = Printable(name);
   std::cout << shown
-            << std::string(12 - std::min<std::size_t>(shown.size(), 11), ' ')
+            << std::string(14 - std::min<std::size_t>(shown.size(), 13), ' ')
             << Printable(value) << "\n";
 }
 
@@ -101,7 +101,7 @@ void Print(const proto::DaemonStatus& status) {
       absl::StrCat(status.workers_busy(), " of ", status.workers(), " busy, ",
                    Count(static_cast<double>(status.tasks_queued())),
                    " tasks queued, ", status.simd_target()));
-  AddLine("workers", Describe(status.producers()));
+  AddLine("user workers", Describe(status.producers()));
   AddLine("trainers",
           absl::StrCat(status.sessions(), " connected, ", status.jobs(),
                        " jobs, ", status.loaders(), " loaders"));

@@ -4,6 +4,8 @@
 
 #include <limits>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -67,15 +69,35 @@ TEST_CASE_METHOD(
   CHECK(outcome.code == 0);
   CHECK_THAT(outcome.out, Contains("up 5 min 03 s"));
   CHECK_THAT(outcome.out,
-             Contains("memory      256 MiB of 1.00 GiB (25%), of it "
+             Contains("memory        256 MiB of 1.00 GiB (25%), of it "
                       "128 MiB in batches, 64.0 MiB set aside for the "
                       "cache\n"));
   CHECK_THAT(
       outcome.out,
-      Contains("GPUs        Fake GPU (16.0 GiB), Fake GPU (16.0 GiB)\n"));
+      Contains("GPUs          Fake GPU (16.0 GiB), Fake GPU (16.0 GiB)\n"));
+  CHECK_THAT(outcome.out, Contains("\nworkers       0 of 1 busy"));
+  CHECK_THAT(outcome.out, Contains("\nuser workers  0 with 0 B"));
   const std::string json = Run("status --json").out;
   CHECK_THAT(json, Contains("\"memory_limit\": \"1073741824\""));
   CHECK_THAT(json, Contains("\"numa_node\": 0"));
+}
+
+TEST_CASE_METHOD(ForebayctlTest,
+                 "The status verb of forebayctl gives no two lines one label",
+                 "[forebayctl]") {
+  warnings_ = {"One warning.", "Another warning."};
+  StartDaemon();
+  std::istringstream lines(Run("status").out);
+  std::multiset<std::string> labels;
+  for (std::string line; std::getline(lines, line);)
+    labels.insert(line.substr(0, line.find("  ")));
+  CHECK(labels.size() > 6u);
+  CHECK(labels.count("warning") == 2);
+  for (const std::string& label : labels) {
+    CAPTURE(label);
+    if (label != "warning" && label != "waiting")
+      CHECK(labels.count(label) == 1);
+  }
 }
 
 TEST_CASE_METHOD(ForebayctlTest,
