@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "server/base/start_thread.h"
 #include "server/base/status.h"
 #include "server/storage/http/transfer.h"
 
@@ -38,7 +39,12 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(
   FOREBAY_ASSIGN_OR_RETURN(auto multi,
                            CurlMulti::Create(options.idle_connections));
   std::unique_ptr<Engine> engine(new Engine(options, std::move(multi)));
-  engine->thread_ = std::thread([raw = engine.get()] { raw->Run(); });
+  engine->thread_ = base::StartThread([raw = engine.get()] { raw->Run(); });
+  if (!engine->thread_.joinable()) {
+    return absl::ResourceExhaustedError(
+        "the system gives the daemon no thread for HTTP requests: raise the "
+        "limit on threads (ulimit -u, or pids.max of the cgroup)");
+  }
   // The thread is named here, so that it has its name once Create returns.
   pthread_setname_np(engine->thread_.native_handle(), "forebay-net");
   return engine;
@@ -55,7 +61,8 @@ Engine::~Engine() {
     ending_ = true;
   }
   multi_->Wake();
-  thread_.join();
+  // Create destroys an engine whose thread the system refused.
+  if (thread_.joinable()) thread_.join();
   for (CURL* const easy : idle_) curl_easy_cleanup(easy);
 }
 

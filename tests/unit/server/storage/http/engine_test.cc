@@ -11,6 +11,7 @@
 
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
+#include "tests/unit/server/base/no_threads.h"
 #include "tests/unit/server/storage/http/engine_fixture.h"
 #include "tests/unit/server/storage/http/http_server.h"
 
@@ -18,6 +19,7 @@ namespace forebay::storage::http {
 namespace {
 
 using tests::Contains;
+using tests::HasCode;
 using tests::Pointee;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
@@ -222,6 +224,16 @@ TEST_CASE_METHOD(EngineTest, "Timers of the HTTP engine go by its clock",
   last.get_future().wait();
   engine_.reset();
   CHECK(log == "ab");
+}
+
+TEST_CASE("Without a thread there is no HTTP engine", "[http][engine]") {
+  absl::Status status;
+  {
+    const base::NoThreads refused;
+    status = Engine::Create().status();
+  }
+  CHECK_THAT(status, HasCode(absl::StatusCode::kResourceExhausted));
+  CHECK_THAT(status.message(), Contains("no thread for HTTP requests"));
 }
 
 }  // namespace
