@@ -86,6 +86,12 @@ std::vector<Field> ArrayRecordFormat::FieldsOf(
 absl::StatusOr<Bytes> ArrayRecordFormat::FindPayload(
     const records::RecordIndex& index, std::uint64_t number, Bytes chunk,
     ValueBuffers* buffers) const {
+  // The parser's extents ascend, but a saved index may be damaged.
+  if (!index.extents_ascend()) {
+    return absl::DataLossError(
+        "the saved index of its dataset is damaged: remove the files in the "
+        "daemon's index directory, and restart the daemon");
+  }
   const std::uint64_t place = index.PlaceOf(number);
   const auto lacks = [](std::uint64_t records) {
     return absl::DataLossError(

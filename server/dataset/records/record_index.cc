@@ -218,6 +218,7 @@ std::uint64_t RecordIndex::BytesOf(std::uint64_t record) const {
 // Extents ascend, so the first record with the same extent is found by binary
 // search.
 std::uint64_t RecordIndex::PlaceOf(std::uint64_t record) const {
+  FOREBAY_CHECK(extents_ascend_);
   if (parts_.begins.empty()) return 0;
   const auto end = parts_.begins.begin() + static_cast<std::ptrdiff_t>(record);
   const auto file = end - static_cast<std::ptrdiff_t>(ExtentOf(record).record);

@@ -174,6 +174,27 @@ TEST_CASE(
              Contains("has 3 bytes, but when it was indexed 2"));
 }
 
+TEST_CASE("The ArrayRecord format refuses an index whose chunks descend",
+          "[array_record][array_record_format]") {
+  const ArrayRecordFormat format(Whole("image"), base::AmpleBudget());
+  base::WorkingMemory memory(base::AmpleBudget(), "a test");
+  records::FileRecords descending;
+  descending.begins = {20, 10};
+  descending.ends = {30, 20};
+  std::vector<records::FileRecords> found;
+  found.push_back(std::move(descending));
+  const auto index = records::BuildRecordIndex(
+      format.text(), {{"file", {.size = 30}}}, std::move(found), memory);
+  REQUIRE_THAT(index, IsOk());
+  const std::string chunk(10, 'x');
+  std::vector<FieldValue> values(1);
+  ValueBuffers buffers;
+  const absl::Status status = format.ReadValuesOf(
+      **index, 1, AsBytes(chunk), absl::MakeSpan(values), &buffers);
+  CHECK_THAT(status, HasCode(absl::StatusCode::kDataLoss));
+  CHECK_THAT(status.message(), Contains("saved index"));
+}
+
 TEST_CASE("An ArrayRecord format's text makes the same format again",
           "[array_record][array_record_format]") {
   const ArrayRecordFormat whole(Whole("image"), nullptr);
