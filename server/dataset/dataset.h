@@ -219,8 +219,9 @@ class Dataset {
   // Whether workers make the samples, so that they have no bytes to read.
   virtual bool is_produced() const { return false; }
   // Returns the number of workers among which the samples are divided: worker k
-  // % lanes() makes sample k. Returns 0 if any worker may make any sample.
-  virtual std::uint32_t lanes() const { return 0; }
+  // % affinity_workers() makes sample k. Returns 0 if any worker may make any
+  // sample.
+  virtual std::uint32_t affinity_workers() const { return 0; }
   // Whether each sample can be made only once, and only in the order of the
   // samples' numbers.
   virtual bool is_live() const { return false; }

@@ -68,7 +68,7 @@ absl::StatusOr<std::vector<base::Fd>> Loader::StartEpoch(
                           std::move(memory), dataset().size(), budget_, kWhat));
     const bool is_coordinated =
         spec_.sampler().order() == proto::SamplerSpec::COORDINATED;
-    (is_coordinated ? start.seen : start.samples) = std::move(samples);
+    (is_coordinated ? start.seen_samples : start.samples) = std::move(samples);
   }
   base::MutexLock lock(&control_);
   return origin_.stream->Start(member_, start);
@@ -103,18 +103,19 @@ LoaderSnapshot Loader::Snapshot() const {
   const bool is_codes_own = origin_.stream->needs_workers() &&
                             spec_.sharing() == proto::LoaderSpec::OFF;
   const device::Device* const device = placement().device.get();
-  return {.name = spec_.name(),
-          .uri = uri_,
-          .dataset_size = dataset().size(),
-          .batch_size = spec_.batch().batch_size(),
-          .samples_per_epoch = origin_.stream->samples_per_epoch(),
-          .stream = origin_.stream->Snapshot(member_),
-          .client = channel_->client_report(),
-          .gpu = device == nullptr ? std::nullopt
-                                   : std::optional(device->info().ordinal),
-          .gpu_refusal = placement().refusal,
-          .lacks_share_key = is_codes_own && dataset().lanes() == 0,
-          .is_iterated_alone = is_codes_own && dataset().lanes() > 0};
+  return {
+      .name = spec_.name(),
+      .uri = uri_,
+      .dataset_size = dataset().size(),
+      .batch_size = spec_.batch().batch_size(),
+      .samples_per_epoch = origin_.stream->samples_per_epoch(),
+      .stream = origin_.stream->Snapshot(member_),
+      .client = channel_->client_report(),
+      .gpu = device == nullptr ? std::nullopt
+                               : std::optional(device->info().ordinal),
+      .gpu_refusal = placement().refusal,
+      .lacks_share_key = is_codes_own && dataset().affinity_workers() == 0,
+      .is_iterated_alone = is_codes_own && dataset().affinity_workers() > 0};
 }
 
 absl::StatusOr<PeekedBatch> Loader::Peek() const {

@@ -342,7 +342,7 @@ bool BatchMaker::MakeIn(pipeline::Workspace& shared, ReadSample sample) {
   const std::int64_t started = base::Clock::ThreadCpu()->NowNanos();
   deps_.sample_maker->Make(&sample, shared);
   sample.bytes = {};
-  const bool made = sample.made;
+  const bool made = sample.is_made;
   sample.laid = made && sample.status.ok();
   if (sample.laid && deps_.spec->user_code() != nullptr) {
     QueueAgain(std::move(sample));

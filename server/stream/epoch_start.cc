@@ -13,7 +13,7 @@ absl::StatusOr<CheckedStart> CheckStart(const StreamSpec& spec,
   FOREBAY_RETURN_IF_ERROR(spec.sampler.CheckList(start.samples.get()));
   CheckedStart checked{
       .samples = spec.sampler.Epoch(start.epoch, start.samples).samples(),
-      .seen = std::nullopt};
+      .seen_samples = std::nullopt};
   if (start.first_sample > checked.samples) {
     return absl::OutOfRangeError(absl::StrCat("sample ", start.first_sample,
                                               " of an epoch that has ",
@@ -21,8 +21,8 @@ absl::StatusOr<CheckedStart> CheckStart(const StreamSpec& spec,
   }
   if (spec.order_member != nullptr) {
     FOREBAY_ASSIGN_OR_RETURN(
-        checked.seen,
-        spec.order_member->Check(start.first_sample, start.seen.get()));
+        checked.seen_samples,
+        spec.order_member->Check(start.first_sample, start.seen_samples.get()));
   }
   return checked;
 }

@@ -22,7 +22,7 @@ struct EpochStart {
   std::shared_ptr<const base::IndexList> samples = nullptr;
   // The samples of the epoch that the member has already seen, if the order is
   // coordinated; null for none.
-  std::shared_ptr<const base::IndexList> seen = nullptr;
+  std::shared_ptr<const base::IndexList> seen_samples = nullptr;
 };
 
 // The result of CheckStart.
@@ -31,7 +31,7 @@ struct CheckedStart {
   std::uint64_t samples = 0;
   // The samples that the member has already seen, for
   // Coordinator::OrderMember::Start; nullopt unless the order is coordinated.
-  std::optional<sampler::SampleSet> seen;
+  std::optional<sampler::SampleSet> seen_samples;
 };
 
 // Checks that an epoch of the stream `spec` can begin at `start`. Thread-safe.

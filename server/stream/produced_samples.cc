@@ -159,7 +159,7 @@ ProducedSamples::ProducedSamples(const StreamSpec* spec,
 
 std::optional<std::uint32_t> ProducedSamples::AffinityOf(
     const PendingSample& pending) const {
-  const std::uint32_t affinity_workers = spec_->dataset->lanes();
+  const std::uint32_t affinity_workers = spec_->dataset->affinity_workers();
   if (affinity_workers == 0) return std::nullopt;
   return static_cast<std::uint32_t>(pending.id % affinity_workers);
 }
@@ -229,7 +229,7 @@ bool ProducedSamples::Ask(Work& work) {
     if (!IsWanted(sample)) continue;
     layout_->SetSampleId(pending.batch->memory, pending.index,
                          static_cast<std::int64_t>(pending.id));
-    sample.made = sample.asked = true;
+    sample.is_made = sample.asked = true;
     has_retried |= pending.has_retried;
     Describe(pending, &described);
     ++count;
@@ -361,7 +361,7 @@ void ProducedSamples::Take(Work& work, const AnswerOr& answer) {
     return;
   }
   for (ReadSample* const sample : asked) {
-    sample->made = false;
+    sample->is_made = false;
     if (stall.has_value()) {
       sample->status = BookStall(*sample->pending, *stall);
     } else if (!may_have_begun) {

@@ -13,7 +13,7 @@ struct ReadSample {
   // The bytes that were read.
   base::Bytes bytes;
   // Whether the sample was made; false if its batch was abandoned.
-  bool made = false;
+  bool is_made = false;
   // Whether the sample's image is in its user-code buffer.
   bool laid = false;
   // Whether a worker was asked to make the sample.

@@ -108,7 +108,7 @@ void SampleMaker::Make(ReadSample* sample,
   const PendingSample& pending = *sample->pending;
   if (pending.batch->abandoned.load(std::memory_order_relaxed)) return;
   sample->status = Decode(pending, sample->bytes.span(), workspace);
-  sample->made = true;
+  sample->is_made = true;
   sample->too_large =
       absl::IsResourceExhausted(sample->status) && workspace.WantsLarger();
 }
@@ -138,7 +138,7 @@ void SampleMaker::PutInUserBuffer(ReadSample* sample,
                                   pipeline::Workspace& workspace) const {
   if (sample->laid) return;
   Make(sample, workspace);
-  sample->laid = sample->made && sample->status.ok();
+  sample->laid = sample->is_made && sample->status.ok();
 }
 
 void SampleMaker::TakeFromUserBuffer(ReadSample* sample,

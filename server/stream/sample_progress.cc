@@ -23,11 +23,11 @@ void SampleProgress::Made(absl::Span<const ReadSample> samples,
                           std::int64_t cpu_nanos) {
   const std::int64_t made_samples =
       std::count_if(samples.begin(), samples.end(),
-                    [](const ReadSample& sample) { return sample.made; });
+                    [](const ReadSample& sample) { return sample.is_made; });
   if (made_samples == 0) return;
   tasks_->cost().Measured(cpu_nanos / made_samples);
   for (const ReadSample& sample : samples) {
-    if (!sample.made) continue;
+    if (!sample.is_made) continue;
     proto::LoaderCounters& counters = members_->CountersOf(*sample.pending);
     if (sample.pending->variant == storage::kEncoded)
       counters.set_samples_decoded(counters.samples_decoded() + 1);

@@ -29,9 +29,11 @@ absl::StatusOr<std::shared_ptr<Stream>> Stream::Create(
   if (spec.room.has_value()) room = spec.room->bytes;
   FOREBAY_RETURN_IF_ERROR(BatchLayout::CheckSize(spec.fields, spec.batch.size,
                                                  user_buffer_bytes, room));
-  if (spec.dataset->lanes() > 0 && spec.batch.size != 1) {
+  if (spec.dataset->affinity_workers() > 0 && spec.batch.size != 1) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "samples in lanes come alone, not in batches of ", spec.batch.size));
+        "samples that are divided among workers by their numbers come one at a "
+        "time, not in batches of ",
+        spec.batch.size));
   }
   const BatchLayout layout(spec.fields, spec.batch.size, spec.place,
                            user_buffer_bytes, room);
@@ -86,7 +88,7 @@ Stream::Stream(StreamSpec spec, StreamDeps deps, SharingMode sharing_mode,
                     .large = large_.get(),
                     .state = &state_},
                    aside_),
-      pool_watch_(/*has_affinity=*/spec_.dataset->lanes() > 0,
+      pool_watch_(/*has_affinity=*/spec_.dataset->affinity_workers() > 0,
                   spec_.dataset->is_live()) {}
 
 std::uint64_t Stream::samples_per_epoch() const {
@@ -107,10 +109,13 @@ absl::StatusOr<base::Fd> Stream::StartWorkers(slots::MemberId member,
                                               const std::string& owner) {
   if (produced_ == nullptr)
     return absl::InvalidArgumentError("the daemon makes these samples itself");
-  if (most < spec_.dataset->lanes()) {
+  if (most < spec_.dataset->affinity_workers()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a dataset in ", spec_.dataset->lanes(),
-                     " lanes needs as many workers, not ", most));
+        absl::StrCat("the samples of this dataset are divided among ",
+                     spec_.dataset->affinity_workers(),
+                     " workers by their numbers, so a loader needs at least as "
+                     "many workers, not ",
+                     most));
   }
   FOREBAY_ASSIGN_OR_RETURN(base::Fd socket,
                            produced_->workers()->Start(most, owner));
@@ -265,7 +270,7 @@ absl::StatusOr<std::vector<base::Fd>> Stream::StartLocked(
   auto fds = state_.batch_cache.memory().DescriptorsFor(m.device(), 0);
   if (!fds.ok()) return fds;
   // From here on, nothing fails.
-  if (auto seen = std::exchange(checked->seen, std::nullopt))
+  if (auto seen = std::exchange(checked->seen_samples, std::nullopt))
     spec_.order_member->Start(start.first_sample, *std::move(seen));
   if (state_.members.Running() == 0) state_.prefetcher.StartEpoch();
   state_.staging.TryAgain();

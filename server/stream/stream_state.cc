@@ -14,7 +14,7 @@ StreamState::StreamState(const Deps& deps, SharingMode sharing_mode,
       // A new slot needs new workers. Workers with affinity would then begin
       // their part of the dataset again, unless the dataset is live.
       batch_cache(deps.budget, deps.layout->slot_size(),
-                  /*grows=*/deps.spec->dataset->lanes() == 0 ||
+                  /*grows=*/deps.spec->dataset->affinity_workers() == 0 ||
                       deps.spec->dataset->is_live(),
                   /*lingers=*/deps.produced != nullptr),
       staging(deps.budget, deps.layout->slot_size().device,
@@ -29,8 +29,8 @@ StreamState::StreamState(const Deps& deps, SharingMode sharing_mode,
       publisher(&members, &batch_cache),
       completion(deps.layout, &members, &batch_cache, &in_flight),
       epochs(&deps.spec->sampler),
-      tasks(deps.cpus, deps.produced, deps.spec->dataset->lanes() > 0, &members,
-            &in_flight),
+      tasks(deps.cpus, deps.produced,
+            deps.spec->dataset->affinity_workers() > 0, &members, &in_flight),
       progress(&members, &in_flight, &prefetcher, &tasks, &batch_cache),
       charges(&members, &in_flight, &prefetcher, &tasks, deps.large),
       memory(&batch_cache, &staging, &in_flight),

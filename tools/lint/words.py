@@ -24,6 +24,7 @@ RETIRED = [
     (r"\b[Ss]ponsors?\b", "payer"),
     (r"\b[Ss]urvey\w*", "length scan"),
     (r"\b[Ss]trangers?\b", "untrusted"),
+    (r"\blanes\(\)", "affinity_workers()"),
     (r"\bLookAgain\b|\b\w*Rescan\b", "Revalidate, Revalidation"),
     (r"\bZipEnd\b|\bMadeEnd(64)?\b", "Eocd, Eocd64"),
     (r"\bForfeit\b", "RemoveMember"),

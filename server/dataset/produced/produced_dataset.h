@@ -38,7 +38,7 @@ class ProducedDataset final : public Dataset {
   Sample At(std::uint64_t id) const override;
   void ValuesOf(std::uint64_t id, absl::Span<FieldValue> values) const override;
   bool is_produced() const override { return true; }
-  std::uint32_t lanes() const override { return affinity_workers_; }
+  std::uint32_t affinity_workers() const override { return affinity_workers_; }
   bool is_live() const override { return live_; }
   std::uint64_t largest_sample() const override { return 0; }
   const std::vector<std::string>& classes() const override { return classes_; }

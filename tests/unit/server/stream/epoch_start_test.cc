@@ -18,7 +18,7 @@ TEST_CASE("An epoch may start anywhere up to its end",
   const auto end = CheckStart(spec, {.epoch = 3, .first_sample = 100});
   REQUIRE_THAT(end, IsOk());
   CHECK(end->samples == 100);
-  CHECK_FALSE(end->seen.has_value());
+  CHECK_FALSE(end->seen_samples.has_value());
   CHECK_THAT(CheckStart(spec, {.epoch = 3, .first_sample = 101}),
              HasCode(absl::StatusCode::kOutOfRange));
 }

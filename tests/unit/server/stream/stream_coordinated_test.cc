@@ -49,8 +49,8 @@ TEST_CASE("An epoch that cannot start leaves the coordinated order as it was",
   const auto list = base::MakeList(all, kSamples, &budget);
   absl::Status status;
   for (std::uint64_t epoch = 0; epoch < 200 && status.ok(); ++epoch)
-    status =
-        client.Start({.epoch = epoch, .first_sample = kSamples, .seen = list});
+    status = client.Start(
+        {.epoch = epoch, .first_sample = kSamples, .seen_samples = list});
   CHECK_THAT(status, HasCode(absl::StatusCode::kFailedPrecondition));
   CHECK(seen() == std::vector<bool>(kSamples, true));
   CHECK_THAT(client.Start(200, 0),

@@ -35,7 +35,7 @@ TEST_CASE("A produced dataset has fields and no bytes",
   const auto dataset = *ProducedDataset::Create(Spec());
   CHECK(dataset->size() == 5);
   CHECK(dataset->is_produced());
-  CHECK(dataset->lanes() == 0);
+  CHECK(dataset->affinity_workers() == 0);
   CHECK(dataset->uri() == "mine");
   CHECK(dataset->largest_sample() == 0);
   REQUIRE(dataset->fields().size() == 1);
