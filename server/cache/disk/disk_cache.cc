@@ -35,8 +35,14 @@ absl::StatusOr<std::unique_ptr<DiskCache>> DiskCache::Create(
                                        {.budget = deps.budget,
                                         .next_use = deps.next_use,
                                         .clock = deps.clock}));
-  return std::unique_ptr<DiskCache>(
+  std::unique_ptr<DiskCache> cache(
       new DiskCache(options, deps, std::move(memory), std::move(store)));
+  if (!cache->threads_.has_threads()) {
+    return absl::ResourceExhaustedError(
+        "the system gives the daemon no thread to read the cache on disk: "
+        "raise the limit on threads (ulimit -u, or pids.max of the cgroup)");
+  }
+  return cache;
 }
 
 DiskCache::DiskCache(const Options& options, const Deps& deps,

@@ -42,7 +42,8 @@ namespace forebay::cache::disk {
 // and in the source below.
 //
 // Errors are those of the source below. Create returns RESOURCE_EXHAUSTED (the
-// budget has no room) or UNAVAILABLE (the volume cannot be read).
+// budget has no room, or the system gives no threads) or UNAVAILABLE (the
+// volume cannot be read).
 class DiskCache final : public storage::ByteSource {
  public:
   struct Options {

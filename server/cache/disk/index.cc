@@ -81,7 +81,7 @@ bool Index::Add(SegmentId segment, const RecordLocation& location,
   return true;
 }
 
-std::optional<Index::Found> Index::Find(std::uint64_t fingerprint,
+std::optional<Index::Match> Index::Find(std::uint64_t fingerprint,
                                         const storage::SampleRef& sample,
                                         std::int64_t now_nanos) {
   const auto known = refs_.find(fingerprint);
@@ -90,10 +90,10 @@ std::optional<Index::Found> Index::Find(std::uint64_t fingerprint,
   segment.used_at_nanos = now_nanos;
   Entry& entry = At(*known);
   if (sample.dataset != 0) SetSample(entry, sample);
-  return Found{segment.file, {fingerprint, entry.offset, entry.bytes}};
+  return Match{segment.file, {fingerprint, entry.offset, entry.bytes}};
 }
 
-void Index::Drop(const Found& found) {
+void Index::Drop(const Match& found) {
   const auto known = refs_.find(found.location.fingerprint);
   if (known == refs_.end()) return;
   Segment& segment = segments_[known->segment];

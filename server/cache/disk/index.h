@@ -29,7 +29,7 @@ class Index {
 
   // A record that was found. The record's file stays open as long as this
   // object lives.
-  struct Found {
+  struct Match {
     std::shared_ptr<const SegmentFile> file;
     RecordLocation location;
   };
@@ -67,7 +67,7 @@ class Index {
            const storage::SampleRef& sample);
   // Finds a record, and notes that it is used now for `sample`. Returns nullopt
   // if there is no such record.
-  std::optional<Found> Find(std::uint64_t fingerprint,
+  std::optional<Match> Find(std::uint64_t fingerprint,
                             const storage::SampleRef& sample,
                             std::int64_t now_nanos);
   // Returns whether there is a record of that fingerprint. This does not count
@@ -76,7 +76,7 @@ class Index {
     return refs_.contains(fingerprint);
   }
   // Removes the record, unless the fingerprint has another location by now.
-  void Drop(const Found& found);
+  void Drop(const Match& found);
 
   // Draws at most `segments` different segments other than `but`, and up to
   // `samples` samples of each. A sample may be drawn twice.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "server/base/check.h"
+#include "server/base/start_thread.h"
 #include "server/cache/disk/record_reader.h"
 
 namespace forebay::cache::disk {
@@ -16,7 +17,9 @@ ReadThreads::ReadThreads(int threads, Serve serve) : serve_(std::move(serve)) {
   FOREBAY_CHECK(threads > 0);
   threads_.reserve(threads);
   for (int thread = 0; thread < threads; ++thread) {
-    threads_.emplace_back([this, thread] { Work(thread); });
+    std::thread started = base::StartThread([this, thread] { Work(thread); });
+    if (!started.joinable()) break;
+    threads_.push_back(std::move(started));
   }
 }
 

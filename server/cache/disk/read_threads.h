@@ -27,20 +27,23 @@ class ReadThreads final : public schedule::JobShares {
   // The bytes of each thread's scratch buffer, which are also the most that one
   // system call reads.
   static constexpr std::size_t kScratchBytes = std::size_t{256} << 10;
-  // A hit to read from the disk.
 
+  // A hit to read from the disk.
   struct Read {
     storage::ReadRequest request;
-    Index::Found found;
+    Index::Match found;
     storage::Revision revision = {};  // of the record
   };
   // Reads a hit and answers its request. The reading threads call this
   // function, each with its own scratch buffer.
   using Serve = std::function<void(Read read, const PageBuffer& scratch)>;
 
+  // Starts `threads` threads, or fewer if the system refuses some.
   ReadThreads(int threads, Serve serve);
   ~ReadThreads() override;
 
+  // Whether any thread was started. If not, Push must not be called.
+  bool has_threads() const { return !threads_.empty(); }
   // Queues `read` and returns true. After Stop, returns false and leaves `read`
   // as it is.
   bool Push(Read&& read);

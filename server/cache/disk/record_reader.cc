@@ -14,7 +14,7 @@ namespace forebay::cache::disk {
 namespace {
 
 // Returns the error of a record that is not what it should be.
-absl::Status Damaged(const Index::Found& found, std::string_view why) {
+absl::Status Damaged(const Index::Match& found, std::string_view why) {
   return absl::DataLossError(
       absl::StrCat(SegmentName(found.file->serial), ": the record at ",
                    found.location.offset, " ", std::string(why)));
@@ -28,7 +28,7 @@ absl::Status Damaged(const Index::Found& found, std::string_view why) {
 // length. The copy is cheap: the checksum has just brought the data into the
 // CPU's cache.
 absl::StatusOr<base::Bytes> ReadRecord(Volume& volume,
-                                       const Index::Found& found,
+                                       const Index::Match& found,
                                        const Key& key,
                                        const PageBuffer& scratch,
                                        storage::BufferPool& buffers) {
@@ -79,7 +79,7 @@ absl::StatusOr<base::Bytes> ReadRecord(Volume& volume,
 }
 
 absl::StatusOr<WholeRecord> ReadWholeRecord(Volume& volume,
-                                            const Index::Found& found,
+                                            const Index::Match& found,
                                             const PageBuffer& scratch) {
   const RecordLocation& location = found.location;
   const std::uint64_t record_end =

@@ -24,7 +24,7 @@ inline constexpr std::size_t kMinScratchBytes =
 // another revision. DATA_LOSS: another record lies there, or the record is
 // damaged.
 absl::StatusOr<base::Bytes> ReadRecord(Volume& volume,
-                                       const Index::Found& found,
+                                       const Index::Match& found,
                                        const Key& key,
                                        const PageBuffer& scratch,
                                        storage::BufferPool& buffers);
@@ -41,7 +41,7 @@ struct WholeRecord {
 // record lies there, or the record is damaged. OUT_OF_RANGE: `scratch` is too
 // small for it.
 absl::StatusOr<WholeRecord> ReadWholeRecord(Volume& volume,
-                                            const Index::Found& found,
+                                            const Index::Match& found,
                                             const PageBuffer& scratch);
 
 }  // namespace forebay::cache::disk

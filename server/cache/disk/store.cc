@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/base/start_thread.h"
 #include "server/base/status.h"
 #include "server/cache/disk/record_reader.h"
 #include "server/cache/disk/recovery.h"
@@ -59,7 +60,12 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(
   std::unique_ptr<Store> store(
       new Store(chosen, std::move(volume), deps, std::move(memory)));
   FOREBAY_RETURN_IF_ERROR(store->LoadSegments(chosen.capacity));
-  store->thread_ = std::thread([raw = store.get()] { raw->Work(); });
+  store->thread_ = base::StartThread([raw = store.get()] { raw->Work(); });
+  if (!store->thread_.joinable()) {
+    return absl::ResourceExhaustedError(
+        "the system gives the daemon no thread to write the cache on disk: "
+        "raise the limit on threads (ulimit -u, or pids.max of the cgroup)");
+  }
   return store;
 }
 
@@ -94,7 +100,7 @@ bool Store::CanStore(const Key& key) const {
                           state_.segment_bytes();
 }
 
-absl::StatusOr<base::Bytes> Store::Read(const Index::Found& found,
+absl::StatusOr<base::Bytes> Store::Read(const Index::Match& found,
                                         const Key& key,
                                         const PageBuffer& scratch,
                                         storage::BufferPool& buffers) {

@@ -59,7 +59,7 @@ class Store {
   bool CanStore(const Key& key) const;
   // Finds the record of `key` by its fingerprint alone. Counts a miss if none
   // is found.
-  std::optional<Index::Found> Find(const Key& key,
+  std::optional<Index::Match> Find(const Key& key,
                                    const storage::SampleRef& sample) {
     return state_.Find(key, sample);
   }
@@ -67,7 +67,7 @@ class Store {
   void CountMiss(const Key& key) { state_.CountMiss(key.length); }
   // Reads a record that was found, as ReadRecord does. A record that cannot be
   // read is removed from the index.
-  absl::StatusOr<base::Bytes> Read(const Index::Found& found, const Key& key,
+  absl::StatusOr<base::Bytes> Read(const Index::Match& found, const Key& key,
                                    const PageBuffer& scratch,
                                    storage::BufferPool& buffers);
   // Queues an entry to be written, if it is worth storing and memory for

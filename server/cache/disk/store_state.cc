@@ -48,7 +48,7 @@ StoreState::StoreState(const Options& options, const NextUse* next_use,
   counted_.capacity = options.capacity;
 }
 
-std::optional<Index::Found> StoreState::Find(const Key& key,
+std::optional<Index::Match> StoreState::Find(const Key& key,
                                              const storage::SampleRef& sample) {
   const std::int64_t now = clock_->NowNanos();
   const std::uint64_t fingerprint = FingerprintOf(key);
@@ -65,7 +65,7 @@ void StoreState::CountMiss(std::uint64_t bytes) {
   counted_.misses.Add(bytes);
 }
 
-void StoreState::CountRead(const Index::Found& found, std::uint64_t bytes,
+void StoreState::CountRead(const Index::Match& found, std::uint64_t bytes,
                            const absl::Status& status) {
   const std::int64_t now = clock_->NowNanos();
   base::MutexLock lock(&mutex_);

@@ -67,13 +67,13 @@ class StoreState {
   // --- Callers of the store.
   // Finds the record of `key` by its fingerprint alone. Counts a miss if none
   // is found.
-  std::optional<Index::Found> Find(const Key& key,
+  std::optional<Index::Match> Find(const Key& key,
                                    const storage::SampleRef& sample);
   // Counts a miss of `bytes` bytes without a lookup.
   void CountMiss(std::uint64_t bytes);
   // Counts the result of reading a record of `bytes` bytes. A record that could
   // not be read is removed from the index.
-  void CountRead(const Index::Found& found, std::uint64_t bytes,
+  void CountRead(const Index::Match& found, std::uint64_t bytes,
                  const absl::Status& status);
   // Returns whether the entry is worth storing, and the disk is used. If not,
   // counts the entry as refused, unless its record exists already.

@@ -2,6 +2,7 @@
 
 #include "tests/catch/catch.h"
 #include "tests/catch/matchers.h"
+#include "tests/unit/server/base/no_threads.h"
 #include "tests/unit/server/cache/disk/disk_house.h"
 #include "tests/unit/server/storage/fake_root.h"
 
@@ -12,6 +13,7 @@ using tests::Contains;
 using tests::ElementsAre;
 using tests::HasCode;
 using tests::IsEmpty;
+using tests::IsOk;
 using tests::SizeIs;
 
 constexpr std::uint64_t kPlenty = std::uint64_t{64} << 20;
@@ -367,6 +369,19 @@ TEST_CASE("The disk cache counts its memory in the budget",
   const auto all =
       *house.budget().Reserve(DiskHouse::kMemory - (8 << 20), "a test");
   CHECK_THAT(house.TryOpen(), HasCode(absl::StatusCode::kResourceExhausted));
+}
+
+TEST_CASE("The disk cache is not opened without threads",
+          "[disk][disk_cache]") {
+  DiskHouse house(kPlenty);
+  house.Close();
+  {
+    const base::NoThreads refused;
+    CHECK_THAT(house.TryOpen(), HasCode(absl::StatusCode::kResourceExhausted));
+    const ReadThreads none(2, [](ReadThreads::Read, const PageBuffer&) {});
+    CHECK_FALSE(none.has_threads());
+  }
+  CHECK_THAT(house.TryOpen(), IsOk());
 }
 
 TEST_CASE("The disk cache passes shares on to the source below",
