@@ -27,8 +27,9 @@ Status FindFiles(const forebay_loader_options& options, std::string_view uri,
                  DatasetLocation* location) {
   if (options.root == nullptr) {
     if (options.shard_count > 0)
-      return Status(FOREBAY_INVALID_ARGUMENT,
-                    "files need the folder that they lie in");
+      return Status(
+          FOREBAY_INVALID_ARGUMENT,
+          "files (`shards`) need the folder that they lie in (`root`)");
     // The folder ends before the first component that has a pattern.
     const size_t special = uri.find_first_of("{*?[");
     location->files.emplace_back();

@@ -69,7 +69,10 @@ TEST_CASE("A dataset's files may be named below a root",
   options.shards = shards;
   options.shard_count = 2;
   DatasetLocation location;
-  CHECK(LocateDataset(options, &location).code == FOREBAY_INVALID_ARGUMENT);
+  const Status refusal = LocateDataset(options, &location);
+  CHECK(refusal.code == FOREBAY_INVALID_ARGUMENT);
+  CHECK(refusal.message ==
+        "files (`shards`) need the folder that they lie in (`root`)");
   options.root = "/data";
   location = Found(options);
   CHECK(location.uri == "mine");

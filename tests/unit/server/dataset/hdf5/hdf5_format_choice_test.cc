@@ -29,7 +29,7 @@ using tests::Contains;
 using tests::IsOk;
 using tests::SizeIs;
 
-// What the choice without names makes of a file.
+// The result of opening a file without named fields.
 struct Opened {
   absl::StatusOr<records::RecordRequest::FormatPtr> format;
   std::vector<std::string> warnings;

@@ -17,13 +17,13 @@ namespace {
 using tests::IsEmpty;
 using tests::IsOk;
 
-// What ArrayLister gives.
+// The paths that ArrayLister gives.
 struct Listing {
   std::vector<std::string> datasets;
   std::vector<std::string> deep_groups;
 };
 
-// Returns the paths that are listed.
+// Lists a file.
 Listing List(const std::string& file) {
   base::MemoryBudget budget(1 << 26);
   base::WorkingMemory memory(&budget, "a test");
