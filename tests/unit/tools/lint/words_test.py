@@ -62,6 +62,8 @@ def test_paragraphs(text, wanted):
     ("// The bytes were no text.", True),
     ("// The desk of the sample.", True),
     ("class ZipEnd {", True),
+    ("const auto workers = dataset.lanes();", True),
+    ("produced->set_affinity_workers(old.v3_lanes());", False),
     ("// malloc's arenas.", False),
 ])
 def test_lines(line, wanted):
