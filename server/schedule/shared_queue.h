@@ -62,8 +62,7 @@ class SharedQueue {
   // A cap's burst, in units, is what its rate allows in this many seconds.
   static constexpr double kBurstSeconds = 0.1;
 
-  // Pop skips each flow that has `most_stalled` stalled items. The number is at
-  // least 1.
+  // Pop skips flows with `most_stalled` (at least 1) stalled items.
   explicit SharedQueue(std::size_t most_stalled = SIZE_MAX)
       : most_stalled_(most_stalled) {}
   SharedQueue(const SharedQueue&) = delete;
