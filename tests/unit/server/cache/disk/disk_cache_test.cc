@@ -378,7 +378,8 @@ TEST_CASE("The disk cache is not opened without threads",
   {
     const base::NoThreads refused;
     CHECK_THAT(house.TryOpen(), HasCode(absl::StatusCode::kResourceExhausted));
-    const ReadThreads none(2, [](ReadThreads::Read, const PageBuffer&) {});
+    const ReadThreads none(2,
+                           [](const ReadThreads::Read&, const PageBuffer&) {});
     CHECK_FALSE(none.has_threads());
   }
   CHECK_THAT(house.TryOpen(), IsOk());
