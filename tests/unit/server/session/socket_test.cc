@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,9 @@ class ListenTest {
     std::string directory = "/tmp/forebay-listen.XXXXXX";
     REQUIRE(mkdtemp(directory.data()) != nullptr);
     path_ = directory + "/s";
+  }
+  ~ListenTest() {
+    std::filesystem::remove_all(std::filesystem::path(path_).parent_path());
   }
 
   std::string path_;
