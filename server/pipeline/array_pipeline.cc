@@ -24,6 +24,7 @@
 #include "server/pipeline/ndarray/array_program_builder.h"
 #include "server/pipeline/op_traits.h"
 #include "server/pipeline/transform/draws.h"
+#include "server/pipeline/transform/tensor_type.h"
 
 namespace forebay::pipeline {
 namespace {
@@ -32,17 +33,6 @@ using ndarray::ArrayProgramBuilder;
 using ndarray::ArrayView;
 
 static_assert(ArrayPipeline::kMaxOps == base::kMaxPipelineOps);
-
-// Returns the size in bytes of an array of type `dtype` and shape `shape`;
-// nullopt if the number overflows 64 bits.
-std::optional<std::uint64_t> BytesOf(proto::DType dtype,
-                                     absl::Span<const std::uint64_t> shape) {
-  std::uint64_t bytes = proto::SizeOf(dtype);
-  for (const std::uint64_t length : shape) {
-    if (__builtin_mul_overflow(bytes, length, &bytes)) return std::nullopt;
-  }
-  return bytes;
-}
 
 // Adds an op, which draws from the random stream number `stream`.
 absl::Status AddOp(const proto::Op& op, std::uint16_t stream,
@@ -76,7 +66,7 @@ RaggedArrayType RaggedTypeOf(const ArrayPipeline::Ops& ops,
   // axis's largest length is `longest` / `each`, rounded down.
   std::vector<std::uint64_t> others = shape;
   others[axis] = 1;
-  const auto each = BytesOf(first.dtype, others);
+  const auto each = transform::BytesOf(first.dtype, others);
   if (!each.has_value() || *each == 0) return type;
   type.ragged_axis = axis;
   shape[axis] = longest / *each;
@@ -89,7 +79,7 @@ RaggedArrayType RaggedTypeOf(const ArrayPipeline::Ops& ops,
 absl::StatusOr<RaggedArrayType> OutputOf(const ArrayProgramBuilder& program) {
   const std::vector<std::uint64_t>& shape = program.shape();
   const std::optional<std::size_t> ragged_axis = program.ragged_axis();
-  const auto bytes = BytesOf(program.dtype(), shape);
+  const auto bytes = transform::BytesOf(program.dtype(), shape);
   if (!bytes.has_value())
     return absl::InvalidArgumentError("makes larger arrays than there can be");
   if (ragged_axis == 0 &&

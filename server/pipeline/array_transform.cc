@@ -21,6 +21,7 @@
 #include "server/pipeline/audio/audio_ops.h"
 #include "server/pipeline/op_traits.h"
 #include "server/pipeline/transform/draws.h"
+#include "server/pipeline/transform/tensor_type.h"
 #include "server/pipeline/workspace_parts.h"
 
 namespace forebay::pipeline {
@@ -33,11 +34,9 @@ constexpr int kMaxResamples = 4;
 // Computes type->bytes from the type's shape. Returns false if the number
 // overflows.
 bool CountBytes(TensorType* type) {
-  type->bytes = proto::SizeOf(type->dtype);
-  for (const std::uint64_t length : type->shape) {
-    if (__builtin_mul_overflow(type->bytes, length, &type->bytes)) return false;
-  }
-  return true;
+  const auto bytes = transform::BytesOf(type->dtype, type->shape);
+  type->bytes = bytes.value_or(0);
+  return bytes.has_value();
 }
 
 AxisPart PartOf(const audio::FrameRange& range) {

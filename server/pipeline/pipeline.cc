@@ -142,11 +142,8 @@ class CompiledPipeline final : public Pipeline {
   TensorType output_;
 };
 
-// Makes a pipeline of a spec without user code.
-absl::StatusOr<std::unique_ptr<Pipeline>> Compile(
-    const proto::PipelineSpec& spec, Part part,
-    const image::ProgramInput& input = {}) {
-  FOREBAY_ASSIGN_OR_RETURN(image::Program program, MakeProgram(spec, input));
+// Makes a pipeline of one program.
+std::unique_ptr<Pipeline> Compile(image::Program program, Part part) {
   const Prefix prefix = PrefixOf(program);
   std::optional<Tail> tail;
   if (part == Part::kBeforeTail) tail = CutTail(&program);
@@ -209,25 +206,25 @@ absl::StatusOr<std::unique_ptr<Pipeline>> CompileCoded(
   }
   // The code is given pixels with channels last, as NumPy and PIL have them.
   first.add_ops()->mutable_to_image()->set_layout(proto::ToImage::NHWC);
-  FOREBAY_ASSIGN_OR_RETURN(auto before, Compile(first, Part::kWhole));
+  FOREBAY_ASSIGN_OR_RETURN(image::Program program, MakeProgram(first));
+  const int decode_ops = program.decode_ops;
+  auto before = Compile(std::move(program), Part::kWhole);
   if (before->output().dtype != proto::DType::kUint8) {
     return name(
         absl::InvalidArgumentError("gets uint8 pixels: put it before ToDtype"));
   }
-  int decode_ops = 0;
-  for (const proto::Op& op : first.ops())
-    decode_ops += op.has_decode() || op.has_exif_transpose() ? 1 : 0;
   std::unique_ptr<Pipeline> after;
   if (!code.finished()) {
     const std::vector<std::uint64_t>& shape = result->shape;
     FOREBAY_ASSIGN_OR_RETURN(
-        after, Compile(last, part,
-                       {.first_index = place + 1,
-                        .decode_ops = decode_ops,
-                        .channels = static_cast<int>(shape[2]),
-                        .extent = transform::ImageExtent{
-                            static_cast<std::int64_t>(shape[1]),
-                            static_cast<std::int64_t>(shape[0])}}));
+        image::Program rest,
+        MakeProgram(last, {.first_index = place + 1,
+                           .decode_ops = decode_ops,
+                           .channels = static_cast<int>(shape[2]),
+                           .extent = transform::ImageExtent{
+                               static_cast<std::int64_t>(shape[1]),
+                               static_cast<std::int64_t>(shape[0])}}));
+    after = Compile(std::move(rest), part);
   } else if (last.ops_size() > 0) {
     return name(absl::InvalidArgumentError(
         "makes what trainers get: no transform may come after it"));
@@ -243,7 +240,10 @@ absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(
   const auto code =
       std::find_if(spec.ops().begin(), spec.ops().end(),
                    [](const proto::Op& op) { return op.has_user_code(); });
-  if (code == spec.ops().end()) return Compile(spec, part);
+  if (code == spec.ops().end()) {
+    FOREBAY_ASSIGN_OR_RETURN(image::Program program, MakeProgram(spec));
+    return Compile(std::move(program), part);
+  }
   return CompileCoded(spec, static_cast<int>(code - spec.ops().begin()), part);
 }
 

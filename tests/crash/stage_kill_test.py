@@ -25,7 +25,7 @@ staged_trainer.train(*sys.argv[2:])
 
 
 class Crowd:
-    """One trainer for each entry of CROWD, which is restarted when it was killed."""
+    """Trainers, one for each entry of CROWD. A trainer that was killed starts again."""
 
     def __init__(self, chance, folder):
         self._chance = chance

@@ -40,6 +40,9 @@ struct Program {
   bool scaled = false;
   // Whether images are turned upright by EXIF's orientation.
   bool upright = false;
+  // Number of ops, in the whole pipeline so far, that say how images are
+  // decoded.
+  int decode_ops = 0;
   // Ops on pixels, in order.
   std::vector<ProgramOp> ops;
   // Fill of each op, by position in `ops`.

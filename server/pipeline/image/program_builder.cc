@@ -13,26 +13,25 @@
 namespace forebay::pipeline::image {
 
 ProgramBuilder::ProgramBuilder(const ProgramInput& input)
-    : index_(input.first_index),
-      decode_ops_(input.decode_ops),
-      extent_(input.extent) {
+    : index_(input.first_index), extent_(input.extent) {
+  program_.decode_ops = input.decode_ops;
   program_.channels = input.channels;
 }
 
 void ProgramBuilder::SetScaled(bool scaled) {
-  ++decode_ops_;
+  ++program_.decode_ops;
   program_.scaled = scaled;
 }
 
 void ProgramBuilder::SetUpright() {
-  ++decode_ops_;
+  ++program_.decode_ops;
   program_.upright = true;
 }
 
 void ProgramBuilder::Append(std::unique_ptr<const ImageOp> op,
                             const ChannelValues& fill) {
-  program_.ops.push_back(
-      {std::move(op), static_cast<std::uint16_t>(index_ - decode_ops_)});
+  program_.ops.push_back({std::move(op), static_cast<std::uint16_t>(
+                                             index_ - program_.decode_ops)});
   fills_.push_back({fill, values_.size()});
 }
 

@@ -48,7 +48,7 @@ class ProgramBuilder {
   int index() const { return index_; }
 
   // Returns how many ops before this one say how images are decoded.
-  int decode_ops() const { return decode_ops_; }
+  int decode_ops() const { return program_.decode_ops; }
   bool upright() const { return program_.upright; }
   // Returns the channels of the image, 3 or 1.
   int channels() const { return program_.channels; }
@@ -101,7 +101,6 @@ class ProgramBuilder {
   proto::DType dtype_ = proto::DType::kUint8;
   int first_conversion_ = -1;
   int index_ = 0;
-  int decode_ops_;
   std::optional<transform::ImageExtent> extent_;
 };
 

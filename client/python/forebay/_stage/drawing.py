@@ -81,9 +81,9 @@ def begun(sampler: Any, origin: Optional[Dict[str, Any]],
     """Returns an iterator over the items that `begin` makes of a sampler's keys.
 
     A sampler may draw with the process's random generators, which other code uses, too.
-    As with torch, only the first item changes these; all later items are drawn with a
-    copy of them. Several iterators of one sampler may draw with the sampler's own
-    generator. Each still draws the keys that it would draw alone.
+    The first item alone changes these generators, as with torch. All later items are
+    drawn with a copy of them. Several iterators of one sampler may draw with the
+    sampler's own generator. Each still draws the keys that it would draw alone.
 
     Args:
       origin: the result of origin_of: the generators' states before the first key.

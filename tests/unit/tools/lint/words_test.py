@@ -1,4 +1,4 @@
-"""What the check of words refuses, and what it accepts."""
+"""The check of words refuses some sentences and accepts others."""
 
 import pathlib
 import sys
