@@ -8,7 +8,6 @@ import sys
 import time
 
 import python_stage
-from peers import costs
 
 WARM = 8  # batches
 
@@ -28,33 +27,40 @@ def measure(kind, batches, batch_size=64):
       batch_size: samples in a batch.
 
     Returns:
-      A dict: "cpu", CPU seconds of this process and its workers, the workers' start
-      included; "seconds".
+      A dict: "cpu", CPU seconds of this process and its workers, from the workers'
+      start; the end of Forebay's workers is not included. "seconds".
     """
     dataset = python_stage.Ready((batches + WARM) * batch_size)
     loader = python_stage.loader(dataset, kind, batch_size, 1)
     before, began = _cpu_seconds(), time.monotonic()
-    total = 0.0
-    for images, _ in loader:
+    total, pool = 0.0, 0.0
+    for number, (images, _) in enumerate(loader):
         total += float(images[0, 0, 0, 0])
-    spent = _cpu_seconds() - before
+        if kind == "forebay" and number == batches + WARM - 1:
+            pool = _pool_cpu_seconds()  # which ends with the loop
+    spent = _cpu_seconds() - before + pool
+    seconds = time.monotonic() - began
     if kind == "forebay":
-        spent += costs.cpu_seconds(_sessions())
         loader.close()
-    return {"cpu": spent, "seconds": time.monotonic() - began, "sum": total}
+    return {"cpu": spent, "seconds": seconds, "sum": total}
 
 
-def _sessions():
-    """Returns the session ids of the hosts of workers that this process started."""
-    name = f"host-of-{os.getpid()}\n"
-    found = set()
-    for path in pathlib.Path("/proc").glob("[0-9]*/comm"):
+def _pool_cpu_seconds():
+    """Returns the CPU seconds of the worker pools that this process started and of
+    their workers, those that have ended included."""
+    processes = {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # the process may have ended
-            if path.read_text() == name:
-                found.add(os.getsid(int(path.parent.name)))
-    if not found:
-        raise RuntimeError("no host of workers is there")
-    return found
+            name, _, rest = stat.read_text().partition("(")[2].rpartition(") ")
+            fields = rest.split()
+            processes[int(stat.parent.name)] = (
+                name, int(fields[1]), sum(map(int, fields[11:15])))
+    pools = {number for number, (name, _, _) in processes.items()
+             if name == f"host-of-{os.getpid()}"}
+    if not pools:
+        raise RuntimeError("no worker pool is there")
+    return sum(ticks for number, (_, parent, ticks) in processes.items()
+               if number in pools or parent in pools) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":
